@@ -90,10 +90,10 @@ class Fleet:
         return claims.next_due(("work",), ("nothing",), self.next())
 
     def look(self) -> Statement[Any]:
-        return duties.look(NAMES, f"worker-{self.next()}")
+        return duties.read_status(NAMES, f"worker-{self.next()}")
 
     def beat(self) -> Statement[Any]:
-        return workers.beat(self.next(), 0, Condition(cpu=0.01, memory=0.1, clock=time.time()), idle=True)
+        return workers.heartbeat(self.next(), 0, Condition(cpu=0.01, memory=0.1, clock=time.time()), idle=True)
 
 
 def main() -> None:

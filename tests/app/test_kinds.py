@@ -21,7 +21,7 @@ from rolecall import (
     UnstoredResult,
 )
 from rolecall.app.results import ResultType
-from rolecall.model.misfits import misfit
+from rolecall.model.misfits import find_mismatch
 from rolecall.sql.documents import encode, encode_result, read_result
 from tests.kinds import KINDS, REFUSED, Base, Derived, Rights, name_of
 
@@ -145,5 +145,5 @@ def test_schema_of_a_flag_allows_its_combinations() -> None:
     """The API holds payloads against it."""
     handler = handler_of(Rights)
 
-    assert misfit({"value": 3}, handler.signature.schema) is None
+    assert find_mismatch({"value": 3}, handler.signature.schema) is None
     assert json.loads(encode(handler.task(value=Rights.READ | Rights.WRITE).payload)) == {"value": 3}

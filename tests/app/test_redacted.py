@@ -15,7 +15,7 @@ from rolecall import App, InvalidDeclaration, InvalidPayload, Redacted, register
 from rolecall.app.contracts import contract_of
 from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken
-from rolecall.model.misfits import misfit
+from rolecall.model.misfits import find_mismatch
 from rolecall.model.redaction import Redaction
 from rolecall.sql.documents import encode
 from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
@@ -77,14 +77,14 @@ def problem(handler: Any, **given: Any) -> str:
 def test_fields_of_all_kinds_are_redacted_by_the_schema() -> None:
     sync = program().handlers["sync"]
 
-    assert Redaction(sync.signature.schema).shown(payload()) == SHOWN
+    assert Redaction(sync.signature.schema).redact(payload()) == SHOWN
 
 
 def test_field_is_redacted_under_each_of_its_names() -> None:
     sync = program().handlers["sync"]
     by_alias = payload(login={"name": "ada", "passphrase": CANARY, "notes": []})
 
-    assert CANARY not in str(Redaction(sync.signature.schema).shown(by_alias))
+    assert CANARY not in str(Redaction(sync.signature.schema).redact(by_alias))
 
 
 def test_pydantic_secret_reaches_the_handler(app: App) -> None:
@@ -100,7 +100,7 @@ def test_pydantic_secret_reaches_the_handler(app: App) -> None:
         "keys": {"text": "t", "raw": "r", "day": "2026-01-02", "by_number": {"1": "n"}, "many": []},
         "token": "s",
     }
-    shown = Redaction(unlock.signature.schema).shown(task.payload)
+    shown = Redaction(unlock.signature.schema).redact(task.payload)
     assert shown == {"keys": dict.fromkeys(("text", "raw", "day", "by_number", "many"), SIGN), "token": SIGN}
     arguments = unlock.decode(b'{"keys": {"text": "t"}, "token": "s"}')
     assert (arguments["keys"].text.get_secret_value(), arguments["token"].get_secret_value()) == ("t", "s")
@@ -126,7 +126,7 @@ def test_defaults_of_redacted_fields_are_not_shown(app: App) -> None:
 def test_result_is_redacted_by_the_return_annotation() -> None:
     said = program().handlers["sync"].to_json()
 
-    assert Redaction(said["result_schema"]).shown({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
+    assert Redaction(said["result_schema"]).redact({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
 
 
 def test_handler_without_a_return_annotation_has_no_result_schema(app: App) -> None:
@@ -192,7 +192,7 @@ def test_stored_schema_check_reveals_no_value(app: App) -> None:
     @app.task
     def unlock(box: Box) -> None: ...
 
-    told = misfit({"box": {"pin": CANARY}}, unlock.signature.schema)
+    told = find_mismatch({"box": {"pin": CANARY}}, unlock.signature.schema)
 
     assert told is not None
     assert "$.box.pin" in told

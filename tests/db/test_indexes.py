@@ -14,7 +14,7 @@ import pytest
 
 from rolecall.db.connect import connect
 from rolecall.db.embedded.binaries import find_binaries
-from rolecall.db.migrator import Migrations, Planned, migrate, pending, pending_sql, plan, sql_text
+from rolecall.db.migrator import Migrations, PlannedMigration, migrate, pending, pending_sql, plan, sql_text
 from rolecall.model.errors import DatabaseError
 from tests.db.shop import Connection, write
 
@@ -157,7 +157,7 @@ def test_table_without_rows_gets_a_plain_index(conn: Connection, shop: Migration
 def test_plan_marks_steps_that_run_outside_a_transaction(filled: Connection, shop: Migrations, tmp_path: Path) -> None:
     write(tmp_path, "migrations/0003_index.sql", INDEX)
 
-    assert plan(filled, shop) == [Planned(step="0003_index", transaction=False)]
+    assert plan(filled, shop) == [PlannedMigration(step="0003_index", transaction=False)]
     assert pending(filled, shop) == ["0003_index"]
 
 

@@ -58,13 +58,13 @@ def test_pooler_is_detected_at_the_first_connection_and_logged_once(
     connect(pgbouncer.through(database), "test", behind).close()
     connect(pgbouncer.through(database), "test", behind).close()
 
-    assert (before.stands, behind.stands) == (False, True)
+    assert (before.is_present, behind.is_present) == (False, True)
     assert caplog.text.count("A pooler is in front of the database") == 1
 
 
 @pytest.mark.parametrize("told", [None, True])
 def test_statements_are_not_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
-    with connect(pgbouncer.through(database), "test", Pooler(told=told)) as connection:
+    with connect(pgbouncer.through(database), "test", Pooler(configured=told)) as connection:
         prepare(connection)
 
         assert run(connection, PREPARED) == 0
@@ -101,19 +101,19 @@ def test_statement_whose_name_is_taken_on_the_server_is_retried(
     database: str, single_file: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server answers with SQLSTATE 42P05."""
-    through, wrong = single_file.through(database), Pooler(told=False)
-    with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", wrong) as second:
+    through, wrong = single_file.through(database), Pooler(configured=False)
+    with connect(through, "test", Pooler(configured=False)) as first, connect(through, "test", wrong) as second:
         prepare(first)
         prepare(second, SUM)
 
         assert run(second, SUM) == 2
-    assert wrong.stands
+    assert wrong.is_present
     assert [record.levelname for record in caplog.records if record.name == "rolecall.db"] == ["WARNING"]
 
 
 def test_statement_missing_on_the_server_connection_is_retried(database: str, single_file: Bouncer) -> None:
     """The server answers with SQLSTATE 26000."""
-    with connect(single_file.through(database), "test", Pooler(told=False)) as connection:
+    with connect(single_file.through(database), "test", Pooler(configured=False)) as connection:
         prepare(connection)
         forget(single_file.through(database))
 
@@ -123,7 +123,10 @@ def test_statement_missing_on_the_server_connection_is_retried(database: str, si
 def test_statement_replaced_by_that_of_another_client_is_retried(database: str, single_file: Bouncer) -> None:
     """The server answers with SQLSTATE 08P01."""
     through = single_file.through(database)
-    with connect(through, "test", Pooler(told=False)) as first, connect(through, "test", Pooler(told=False)) as second:
+    with (
+        connect(through, "test", Pooler(configured=False)) as first,
+        connect(through, "test", Pooler(configured=False)) as second,
+    ):
         prepare(first)
         forget(through)
         prepare(second, SUM)

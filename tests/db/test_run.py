@@ -18,7 +18,7 @@ from rolecall.model.errors import (
     SchemaMissing,
     UnknownRole,
 )
-from rolecall.sql.statement import Statement, nothing, single
+from rolecall.sql.statement import Statement, ignore_rows, single
 
 Ask = Callable[[Statement[Any]], Awaitable[Any]]
 NOWHERE = "host=127.0.0.1 port=1 dbname=none"
@@ -43,7 +43,7 @@ async def ask(
 
 def raising(sqlstate: str) -> Statement[Any]:
     body = f"begin raise exception using errcode = '{sqlstate}', message = 'the message'; end"
-    return Statement(query=f"do $$ {body} $$", read=nothing)
+    return Statement(query=f"do $$ {body} $$", read=ignore_rows)
 
 
 async def test_statement_reads_its_rows(ask: Ask) -> None:
@@ -102,7 +102,7 @@ async def test_own_transaction_is_retried_after_a_deadlock(
     database: str, connection: psycopg.Connection[Any], face: str, together: int
 ) -> None:
     connection.execute(TRIES)
-    statements = [Statement(query="select deadlock(3)", read=nothing)] * together
+    statements = [Statement(query="select deadlock(3)", read=ignore_rows)] * together
     if face == "sync":
         with connect(database, "test") as own:
             run_all(own, statements)
@@ -116,7 +116,7 @@ async def test_own_transaction_is_retried_after_a_deadlock(
 def test_callers_transaction_is_not_retried(database: str, connection: psycopg.Connection[Any]) -> None:
     connection.execute(TRIES)
     with psycopg.connect(database) as other, pytest.raises(DatabaseUnavailable):
-        run(other, Statement(query="select deadlock(1)", read=nothing))
+        run(other, Statement(query="select deadlock(1)", read=ignore_rows))
 
     assert connection.execute("select last_value from tries").fetchone() == (1,)
 
@@ -129,7 +129,7 @@ async def test_text_that_cannot_be_encoded_raises_invalid_task(ask: Ask, text: s
 
 async def test_lost_connection_raises_database_unavailable(ask: Ask) -> None:
     with pytest.raises(DatabaseUnavailable):
-        await ask(Statement(query="select pg_terminate_backend(pg_backend_pid())", read=nothing))
+        await ask(Statement(query="select pg_terminate_backend(pg_backend_pid())", read=ignore_rows))
 
 
 def test_connection_with_another_row_factory_is_read_correctly(database: str) -> None:

@@ -17,8 +17,8 @@ import pytest
 
 from rolecall import Context, NewTask
 from rolecall.db.run import run
-from rolecall.maintenance.deaths import Neighbours, rescue_neighbours, rescue_unseen
-from rolecall.maintenance.processes import has_gone, own_process
+from rolecall.maintenance.deaths import LocalWorkers, rescue_neighbours, rescue_sessionless
+from rolecall.maintenance.processes import has_ended, own_process
 from rolecall.model.workers import ProcessIdentity, WorkerInfo
 from rolecall.sql import claims, workers
 from rolecall.sql.statement import Statement
@@ -76,7 +76,7 @@ def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None)
     pid = process.pid if process else 1
     info = WorkerInfo(name="w", roles=(), handlers=("work",), slots=1, host=where, pid=pid, version="0")
     worker_id = run(bench.connection, workers.register(info))
-    run(bench.connection, workers.tell_process(worker_id, process, None))
+    run(bench.connection, workers.record_process(worker_id, process, None))
     run(bench.connection, claims.claim(worker_id, [], ["work"], 1))
     return task_id
 
@@ -84,8 +84,8 @@ def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None)
 def test_running_process_counts_as_alive(other: subprocess.Popen[bytes]) -> None:
     mine = identity()
 
-    assert not has_gone(mine.pid, mine.started)
-    assert not has_gone(other.pid, started(other.pid))
+    assert not has_ended(mine.pid, mine.started)
+    assert not has_ended(other.pid, started(other.pid))
 
 
 def test_ended_process_is_detected_even_before_it_is_reaped(other: subprocess.Popen[bytes]) -> None:
@@ -93,13 +93,13 @@ def test_ended_process_is_detected_even_before_it_is_reaped(other: subprocess.Po
     other.kill()
     os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
 
-    assert has_gone(other.pid, began)
+    assert has_ended(other.pid, began)
     other.wait()
-    assert has_gone(other.pid, began)
+    assert has_ended(other.pid, began)
 
 
 def test_later_process_with_the_same_pid_is_a_different_one(other: subprocess.Popen[bytes]) -> None:
-    assert has_gone(other.pid, started(other.pid) - 1)
+    assert has_ended(other.pid, started(other.pid) - 1)
 
 
 async def test_tasks_of_an_ended_process_are_rescued_before_their_leases_expire(
@@ -132,20 +132,20 @@ async def test_neighbor_identities_are_queried_only_when_one_appears_or_ends(
             asked += 1
             return await session.run(statement)
 
-    neighbours = Neighbours(Asked())
+    neighbours = LocalWorkers(Asked())
     neighbours.latest = 1
     for _ in range(5):
-        await neighbours.look()
+        await neighbours.check()
     assert asked == 2
     other.kill()
     other.wait()
 
-    await neighbours.look()
+    await neighbours.check()
 
     assert bench.task(task_id).state == "pending"
     before = asked
     neighbours.latest = 2
-    await neighbours.look()
+    await neighbours.check()
     assert asked == before + 1
 
 
@@ -205,18 +205,18 @@ async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask
     theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
     claiming = theirs.open("claim")
     worker_id = await claiming.run(workers.register(info))
-    await claiming.run(workers.tell_process(worker_id, None, theirs.known_by))
+    await claiming.run(workers.record_process(worker_id, None, theirs.session_suffix))
     ids = bench.enqueue(*wanted)
     await claiming.run(claims.claim(worker_id, [], ["work", "free"], len(ids)))
     bench.ask("update rolecall.server_epoch set seen_at = seen_at - interval '1 hour' returning 1")
     bench.ask("update rolecall.workers set heartbeat_at = heartbeat_at - interval '1 hour' returning 1")
-    await rescue_unseen(session)
+    await rescue_sessionless(session)
     await claiming.close()
     await until(lambda: bench.ask("select count(*) from pg_stat_activity where application_name like '%%:abcdef'") == 0)
-    await rescue_unseen(session)
+    await rescue_sessionless(session)
     assert {bench.task(task_id).state for task_id in ids} == {"running"}
     bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
-    await rescue_unseen(session)
+    await rescue_sessionless(session)
     return ids
 
 
@@ -244,7 +244,7 @@ async def test_only_idempotent_tasks_are_returned_once_the_session_is_gone(
     assert "has no session left: returned 1 pending; its other tasks wait for their leases" in caplog.text
     caplog.clear()
     bench.ask("update rolecall.workers set unseen_since = unseen_since - interval '11 s' returning 1")
-    await rescue_unseen(session)
+    await rescue_sessionless(session)
     assert not caplog.records
 
 

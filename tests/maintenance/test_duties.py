@@ -14,9 +14,9 @@ from rolecall.db.run import run
 from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner, rest_after
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.runs import DutySession
 from rolecall.model.doctor import DutyState
-from rolecall.model.workers import DutyLook, WorkerInfo
+from rolecall.model.workers import DutyStatus, WorkerInfo
 from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
 from rolecall.sql.statement import Statement
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
@@ -120,10 +120,10 @@ async def test_due_schedules_fire_once_despite_several_schedulers(bench: Bench, 
 
 
 async def test_housekeeping_creates_the_upcoming_partitions_once(session: DatabaseSession) -> None:
-    first = await duties.keep_house(session)
+    first = await duties.prune_and_partition(session)
 
     assert "partitions created" in (first or "")
-    assert await duties.keep_house(session) is None
+    assert await duties.prune_and_partition(session) is None
 
 
 async def test_housekeeping_prunes_until_no_record_is_left(
@@ -132,10 +132,10 @@ async def test_housekeeping_prunes_until_no_record_is_left(
     monkeypatch.setattr(retention.prune_due, "__defaults__", (10,))
     bench.connection.execute("insert into rolecall.keys (key) select n::text from generate_series(1, 95) as n")
 
-    summary = await duties.keep_house(session)
+    summary = await duties.prune_and_partition(session)
 
     assert "95 keys" in (summary or "")
-    assert await duties.keep_house(session) is None
+    assert await duties.prune_and_partition(session) is None
 
 
 def forget(bench: Bench, number: int) -> list[int]:
@@ -183,7 +183,7 @@ async def test_worker_runs_forgotten_parked_tasks(bench: Bench) -> None:
 async def test_stopped_maintenance_leaves_a_long_run_to_the_next_process(session: DatabaseSession) -> None:
     asked = 0
 
-    async def endless(runs: Runs) -> str | None:
+    async def endless(runs: DutySession) -> str | None:
         nonlocal asked
         while True:
             await runs.run(retention.prune_due())
@@ -203,7 +203,7 @@ async def test_duty_runs_once_per_period_and_moves_to_another_process(
     done = list[int]()
 
     def runner(number: int) -> MaintenanceRunner:
-        async def count(runs: Runs) -> None:
+        async def count(runs: DutySession) -> None:
             await runs.run(roles.end_pauses())
             done.append(number)
 
@@ -239,7 +239,7 @@ async def test_duty_runs_once_per_period_and_moves_to_another_process(
 def test_last_runner_checks_at_the_due_time_and_others_less_often(
     due: list[str], next_in: float | None, did_last: bool, workers: int, least: float, most: float
 ) -> None:
-    look = DutyLook(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
+    look = DutyStatus(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
 
     assert all(least <= rest_after(look) <= most for _ in range(50))
 
@@ -249,13 +249,13 @@ async def test_failing_duty_does_not_affect_others(
 ) -> None:
     runs = 0
 
-    async def fine(session: Runs) -> str | None:
+    async def fine(session: DutySession) -> str | None:
         nonlocal runs
         await session.run(roles.end_pauses())
         runs += 1
         return f"Ran {runs}"
 
-    async def broken(session: Runs) -> str | None:
+    async def broken(session: DutySession) -> str | None:
         await session.run(roles.end_pauses())
         raise ValueError("broken duty")
 
@@ -277,7 +277,7 @@ async def test_failing_duty_does_not_affect_others(
 async def test_outcome_of_each_run_is_recorded(bench: Bench, session: DatabaseSession) -> None:
     broken, runs = True, 0
 
-    async def sometimes(session: Runs) -> None:
+    async def sometimes(session: DutySession) -> None:
         nonlocal runs
         runs += 1
         await session.run(roles.end_pauses())

@@ -29,7 +29,7 @@ EXPRESSIONS = st.builds(
 
 
 def between(cron: Cron, first: datetime, last: datetime) -> list[datetime]:
-    return list(takewhile(lambda slot: slot < last, cron.slots(first)))
+    return list(takewhile(lambda slot: slot < last, cron.fire_times(first)))
 
 
 def days(cron: Cron, first: date, last: date) -> list[date]:
@@ -55,12 +55,12 @@ def test_fire_times_increase_and_do_not_depend_on_the_start(zone: str, expressio
     """Whoever computes the next slot, from wherever, finds the same."""
     cron = Cron(expression, zone)
     start = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
-    slots = list(islice(cron.slots(start), 60))
+    slots = list(islice(cron.fire_times(start), 60))
 
     assert all(earlier < later for earlier, later in pairwise(slots))
     for earlier, later in pairwise(slots):
-        assert next(cron.slots(earlier + timedelta(seconds=1))) == later
-        assert next(cron.slots(later - timedelta(seconds=1))) == later
+        assert next(cron.fire_times(earlier + timedelta(seconds=1))) == later
+        assert next(cron.fire_times(later - timedelta(seconds=1))) == later
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_next_fire_time_around_a_clock_change_is_independent_of_the_minute(
 
     for minute in range(0, 6 * 60, 5):
         moment = start + timedelta(minutes=minute, seconds=13)
-        assert next(cron.slots(moment)) == next(slot for slot in slots if slot >= moment)
+        assert next(cron.fire_times(moment)) == next(slot for slot in slots if slot >= moment)
 
 
 def test_skipped_local_time_runs_at_the_next_existing_time() -> None:
     """Half past two does not exist on the day on which clocks go forward."""
-    [slot, _] = islice(Cron("30 2 * * *", NEW_YORK).slots(datetime(2026, 3, 8, 5, tzinfo=UTC)), 2)
+    [slot, _] = islice(Cron("30 2 * * *", NEW_YORK).fire_times(datetime(2026, 3, 8, 5, tzinfo=UTC)), 2)
 
     assert slot.astimezone(ZoneInfo(NEW_YORK)).isoformat() == "2026-03-08T03:00:00-04:00"
 
@@ -107,7 +107,7 @@ def test_repeated_local_time_runs_the_first_time() -> None:
 
 
 def test_half_hourly_schedule_uses_elapsed_time_across_clock_changes() -> None:
-    slots = list(islice(Cron("*/30 * * * *", NEW_YORK).slots(datetime(2026, 11, 1, 4, tzinfo=UTC)), 10))
+    slots = list(islice(Cron("*/30 * * * *", NEW_YORK).fire_times(datetime(2026, 11, 1, 4, tzinfo=UTC)), 10))
 
     assert {later - earlier for earlier, later in pairwise(slots)} == {timedelta(minutes=30)}
 
@@ -115,8 +115,8 @@ def test_half_hourly_schedule_uses_elapsed_time_across_clock_changes() -> None:
 def test_fire_time_is_its_own_next_one() -> None:
     moment = datetime(2026, 1, 1, 4, 30, tzinfo=UTC)
 
-    assert next(Cron("30 4 * * *").slots(moment)) == moment
-    assert next(Cron("30 4 * * *").slots(moment + timedelta(microseconds=1))) == moment + timedelta(days=1)
+    assert next(Cron("30 4 * * *").fire_times(moment)) == moment
+    assert next(Cron("30 4 * * *").fire_times(moment + timedelta(microseconds=1))) == moment + timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_fire_time_is_its_own_next_one() -> None:
 def test_cron_alias_equals_its_expression(alias: str, expression: str) -> None:
     start = datetime(2026, 5, 5, tzinfo=UTC)
 
-    assert next(Cron(alias).slots(start)) == next(Cron(expression).slots(start))
+    assert next(Cron(alias).fire_times(start)) == next(Cron(expression).fire_times(start))
 
 
 @settings(max_examples=200, deadline=None)
@@ -137,7 +137,7 @@ def test_any_text_is_a_valid_expression_or_rejected(text: str) -> None:
         cron.check()
     except InvalidSchedule:
         return
-    assert next(cron.slots(datetime(2026, 1, 1, tzinfo=UTC))) is not None
+    assert next(cron.fire_times(datetime(2026, 1, 1, tzinfo=UTC))) is not None
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Base", "America", "../UTC", "/etc/localtime", "A" * 500, "UTC\x00"])

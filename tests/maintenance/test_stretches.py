@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from rolecall.maintenance.cron import stretches
-from rolecall.model.schedules import StoredSchedule, Stretch
+from rolecall.maintenance.cron import fire_time_ranges
+from rolecall.model.schedules import FireTimeRange, StoredSchedule
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
 DAY, GRAIN = timedelta(days=1), timedelta(minutes=3)
@@ -16,13 +16,13 @@ SCHEDULE = StoredSchedule(
 )
 
 
-def of(cron: str, zone: str = "UTC") -> list[Stretch]:
+def of(cron: str, zone: str = "UTC") -> list[FireTimeRange]:
     schedule = replace(SCHEDULE, every=None, cron=cron, zone=zone, next_run_at=NOON)
-    return stretches(schedule, NOON, NOON + DAY, GRAIN)
+    return fire_time_ranges(schedule, NOON, NOON + DAY, GRAIN)
 
 
 def test_short_interval_is_one_stretch_that_ends_before_the_end() -> None:
-    [stretch] = stretches(SCHEDULE, NOON, NOON + DAY, GRAIN)
+    [stretch] = fire_time_ranges(SCHEDULE, NOON, NOON + DAY, GRAIN)
 
     assert (stretch.first, stretch.last, stretch.slots) == (
         NOON + timedelta(seconds=5),
@@ -34,7 +34,7 @@ def test_short_interval_is_one_stretch_that_ends_before_the_end() -> None:
 def test_long_interval_has_one_stretch_per_future_fire_time_even_if_overdue() -> None:
     schedule = replace(SCHEDULE, every=14_400.0, next_run_at=NOON - timedelta(hours=2))
 
-    found = stretches(schedule, NOON, NOON + DAY, GRAIN)
+    found = fire_time_ranges(schedule, NOON, NOON + DAY, GRAIN)
 
     assert [(each.first.hour, each.slots) for each in found] == [(14, 1), (18, 1), (22, 1), (2, 1), (6, 1), (10, 1)]
 

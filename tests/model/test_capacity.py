@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rolecall.model.capacity import (
-    CapacityQuestion,
+    PlanRequest,
     RoleCapacity,
     hours_with_arrivals,
     look_ahead,
@@ -95,8 +95,8 @@ def test_forecast_without_a_rate_contains_arrivals_only() -> None:
 
 
 def test_question_about_other_workers_is_answered_for_that_number() -> None:
-    now = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[0], routine=0)
-    then = plan(BUSY, CapacityQuestion(workers=12), due=[0], scheduled=[0], routine=0)
+    now = plan(BUSY, PlanRequest(), due=[0], scheduled=[0], routine=0)
+    then = plan(BUSY, PlanRequest(workers=12), due=[0], scheduled=[0], routine=0)
 
     assert (now.workers, now.service_rate, now.drains) == (2, 100.0, "never")
     assert (then.workers, then.service_rate, then.drains) == (12, 600.0, "drains")
@@ -106,12 +106,12 @@ def test_question_about_other_workers_is_answered_for_that_number() -> None:
 
 
 def test_zero_workers_serve_nothing_even_if_the_rate_is_unknown() -> None:
-    found = plan(UNKNOWN, CapacityQuestion(workers=0), due=[0], scheduled=[0], routine=0)
+    found = plan(UNKNOWN, PlanRequest(workers=0), due=[0], scheduled=[0], routine=0)
 
     assert (found.service_rate, found.drains, found.estimated_hours_to_drain) == (0.0, "never", None)
 
 
 def test_tasks_of_schedules_are_not_counted_as_arrivals_again() -> None:
-    found = plan(BUSY, CapacityQuestion(), due=[0], scheduled=[60], routine=60)
+    found = plan(BUSY, PlanRequest(), due=[0], scheduled=[60], routine=60)
 
     assert (found.forecast[0].scheduled, found.forecast[0].arriving) == (60, 60.0)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from rolecall import App, InvalidPayload
-from rolecall.model.misfits import misfit
+from rolecall.model.misfits import find_mismatch
 
 
 class Colour(Enum):
@@ -60,7 +60,7 @@ WRONG = [
 def test_misfit_is_reported_with_its_position(changes: dict[str, Any], problem: str) -> None:
     payload = FITS | changes
 
-    assert misfit(payload, pack.signature.schema) == problem
+    assert find_mismatch(payload, pack.signature.schema) == problem
     with pytest.raises(InvalidPayload):
         pack.decode(json.dumps(payload))
 
@@ -80,9 +80,9 @@ def test_misfit_is_reported_with_its_position(changes: dict[str, Any], problem: 
 def test_fitting_payload_is_accepted(changes: dict[str, Any]) -> None:
     payload = FITS | changes
 
-    assert misfit(payload, pack.signature.schema) is None
+    assert find_mismatch(payload, pack.signature.schema) is None
     assert pack.task(**payload).payload == payload
 
 
 def test_empty_schema_accepts_any_payload() -> None:
-    assert misfit({"a": float("inf")}, {}) is None
+    assert find_mismatch({"a": float("inf")}, {}) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolecall.model.redaction import REDACTED, Redaction, hides, union, without
+from rolecall.model.redaction import REDACTED, Redaction, hides, redact_text, union
 
 HIDDEN = {"type": "string", "writeOnly": True}
 ITEM = {"type": "object", "properties": {"n": {"type": "integer"}, "pin": HIDDEN}}
@@ -35,7 +35,7 @@ def of(part: dict[str, Any], **definitions: Any) -> Redaction:
 def test_hidden_value_is_shown_as_redacted(part: dict[str, Any], value: object, shown: object) -> None:
     tree = {"properties": {"pin": HIDDEN, "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
 
-    assert of(part, Item=ITEM, Tree=tree).shown({"it": value, "other": 1}) == {"it": shown, "other": 1}
+    assert of(part, Item=ITEM, Tree=tree).redact({"it": value, "other": 1}) == {"it": shown, "other": 1}
 
 
 def test_schema_reports_whether_it_hides_anything() -> None:
@@ -46,17 +46,17 @@ def test_schema_reports_whether_it_hides_anything() -> None:
 def test_redacted_placeholder_is_replaced_by_the_stored_value() -> None:
     redaction = of(ITEM)
 
-    kept = redaction.kept({"it": {"n": 2, "pin": REDACTED}}, {"it": {"n": 1, "pin": "x"}})
+    kept = redaction.restore({"it": {"n": 2, "pin": REDACTED}}, {"it": {"n": 1, "pin": "x"}})
 
     assert kept == ({"it": {"n": 2, "pin": "x"}}, None)
 
 
 def test_new_value_is_not_replaced_by_the_stored_value() -> None:
-    assert of(ITEM).kept({"it": {"pin": "new"}}, {"it": {"pin": "x"}}) == ({"it": {"pin": "new"}}, None)
+    assert of(ITEM).restore({"it": {"pin": "new"}}, {"it": {"pin": "x"}}) == ({"it": {"pin": "new"}}, None)
 
 
 def test_placeholder_without_a_stored_value_is_reported_with_its_position() -> None:
-    assert of(ITEM).kept({"it": {"pin": REDACTED}}, {"it": {"n": 1}})[1] == ("it", "pin")
+    assert of(ITEM).restore({"it": {"pin": REDACTED}}, {"it": {"n": 1}})[1] == ("it", "pin")
 
 
 @pytest.mark.parametrize("changed", [[{"n": 2}], [{"n": 2}, {"n": 1}], [{"n": 1}, {"n": 2}, {"n": 2}]])
@@ -65,8 +65,8 @@ def test_placeholders_in_a_changed_list_are_not_matched_to_stored_values(changed
     redaction = of({"type": "array", "items": ITEM})
     typed = {"it": [{**each, "pin": REDACTED} for each in changed]}
 
-    assert redaction.kept(typed, standing)[1] == ("it", 0, "pin")
-    assert redaction.kept(redaction.shown(standing), standing) == (standing, None)
+    assert redaction.restore(typed, standing)[1] == ("it", 0, "pin")
+    assert redaction.restore(redaction.redact(standing), standing) == (standing, None)
 
 
 @pytest.mark.parametrize(
@@ -86,24 +86,24 @@ def test_hidden_position_is_recognized(place: str, told: tuple[bool, bool]) -> N
 
 def test_secrets_are_redacted_in_text_in_any_notation() -> None:
     secret = 'a "b"\n\\c'
-    texts = of(HIDDEN).texts({"it": secret})
+    texts = of(HIDDEN).hidden_texts({"it": secret})
 
     for written in (secret, repr(secret), '{"it": "a \\"b\\"\\n\\\\c"}'):
-        assert "b" not in without(texts, f"no {written} yes").replace("[redacted]", "")
+        assert "b" not in redact_text(texts, f"no {written} yes").replace("[redacted]", "")
 
 
 def test_prefix_of_a_long_secret_is_redacted_where_text_was_truncated() -> None:
     secret = "the beginning of a long key" + "x" * 5_000
 
-    assert without([secret], f"cannot load {secret[:4_000]} ...") == "cannot load [redacted] ..."
+    assert redact_text([secret], f"cannot load {secret[:4_000]} ...") == "cannot load [redacted] ..."
 
 
 def test_short_values_are_not_redacted_in_text() -> None:
-    assert of({"writeOnly": True}).texts({"it": ["abc", 12, True, None, 1234]}) == ["1234"]
+    assert of({"writeOnly": True}).hidden_texts({"it": ["abc", 12, True, None, 1234]}) == ["1234"]
 
 
 def test_secret_equal_to_the_placeholder_is_redacted_once() -> None:
-    assert without(["redacted"], "it is redacted") == "it is [redacted]"
+    assert redact_text(["redacted"], "it is redacted") == "it is [redacted]"
 
 
 def test_union_hides_fields_of_both_schemas_despite_equal_definition_names() -> None:
@@ -113,4 +113,4 @@ def test_union_hides_fields_of_both_schemas_despite_equal_definition_names() -> 
 
     redaction = Redaction(union([schema("a"), None, schema("b")]))
 
-    assert redaction.shown({"it": {"a": "1", "b": "2", "c": "3"}}) == {"it": {"a": REDACTED, "b": REDACTED, "c": "3"}}
+    assert redaction.redact({"it": {"a": "1", "b": "2", "c": "3"}}) == {"it": {"a": REDACTED, "b": REDACTED, "c": "3"}}

@@ -46,7 +46,7 @@ class Crashing:
         """Claim as a worker does, on its connection for claims."""
         session = DatabaseSessions(self.dsn, deadline=20).open_relaxed("claim")
         try:
-            return await session.ask(
+            return await session.run_all(
                 lambda connection: run_async(connection, claims.claim(self._workers[worker], (), ("work",), 10, 10))
             )
         finally:

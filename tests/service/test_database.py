@@ -11,10 +11,10 @@ from rolecall.db.connect import async_pool
 from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service.database import Pooled
-from rolecall.sql.statement import Statement, nothing, single
+from rolecall.sql.statement import Statement, ignore_rows, single
 from tests.servers import Bouncer
 
-SLEEP: Statement[None] = Statement(query="select pg_sleep(60)", read=nothing)
+SLEEP: Statement[None] = Statement(query="select pg_sleep(60)", read=ignore_rows)
 TIMEOUT: Statement[str] = Statement(query="show statement_timeout", read=single)
 SLEEPERS = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()"
 

@@ -7,7 +7,7 @@ import pytest
 from rolecall.db.run import run
 from rolecall.model.doctor import DutyState
 from rolecall.model.errors import DatabaseError
-from rolecall.model.workers import DutyLook
+from rolecall.model.workers import DutyStatus
 from rolecall.sql import doctor, duties
 from rolecall.sql.statement import Statement, firsts, single
 from tests.sql.conftest import Session
@@ -33,8 +33,8 @@ def times(engine: Engine) -> int:
     return int(number)
 
 
-def look(engine: Engine, by: str = "a", name: str = "sweep") -> DutyLook:
-    return run(engine.connection, duties.look([name], by))
+def look(engine: Engine, by: str = "a", name: str = "sweep") -> DutyStatus:
+    return run(engine.connection, duties.read_status([name], by))
 
 
 def begin(

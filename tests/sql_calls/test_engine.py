@@ -16,7 +16,7 @@ from rolecall.model.retry import linear, no_retry
 from rolecall.model.schedules import Schedule
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Claim, ClaimedTask, NewTask, NextTasks
-from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
+from rolecall.model.workers import Condition, HeartbeatAnswer, WorkerCommand, WorkerInfo
 from rolecall.sql import capacity, claims, finding, insight, retention, roles, schedules, tasks, workers
 from rolecall.sql.enqueue import enqueue_many
 
@@ -166,10 +166,12 @@ def test_seconds_until_the_next_due_task_are_returned(conn: Connection) -> None:
 
 def test_registered_worker_sends_heartbeats_and_is_listed(conn: Connection, worker: int) -> None:
     run(conn, workers.command(worker, WorkerCommand.DRAIN))
-    assert run(conn, workers.beat(worker, 0, Condition(cpu=0.5), idle=False)) == BeatAnswer(
-        known=True, command=WorkerCommand.DRAIN
+    assert run(conn, workers.heartbeat(worker, 0, Condition(cpu=0.5), idle=False)) == HeartbeatAnswer(
+        is_registered=True, command=WorkerCommand.DRAIN
     )
-    assert run(conn, workers.beat(999, 0, Condition(), idle=False)) == BeatAnswer(known=False, command=None)
+    assert run(conn, workers.heartbeat(999, 0, Condition(), idle=False)) == HeartbeatAnswer(
+        is_registered=False, command=None
+    )
     run(conn, workers.mark_idle(worker, idle=True))
     (entry,) = run(conn, insight.workers())
     assert (entry.name, entry.roles, entry.idle, entry.active) == ("w1", ["r"], True, True)

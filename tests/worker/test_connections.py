@@ -12,7 +12,7 @@ from rolecall.db.connect import connect
 from rolecall.model.errors import DatabaseUnavailable, InvalidTask, SchemaMissing
 from rolecall.sql import claims
 from rolecall.sql.statement import Statement, single
-from rolecall.worker.session import Complaints, DatabaseSession, DatabaseSessions
+from rolecall.worker.session import DatabaseSession, DatabaseSessions, LogThrottle
 from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 TERMINATE = """
@@ -143,7 +143,7 @@ async def test_unavailable_database_is_logged_repeatedly(
 
 
 def test_interval_between_warnings_grows_up_to_a_limit() -> None:
-    trouble = Complaints()
+    trouble = LogThrottle()
 
     told = [second for second in range(4_000) if trouble.due(second)]
 

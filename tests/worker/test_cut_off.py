@@ -33,17 +33,17 @@ class Idle:
     """A runner that is never called."""
 
     interruptible = False
-    most = 1
+    max_tasks = 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None: ...
 
 
-def held_task(*, started: bool, lease: float = 60.0, asked_at: float = 1000.0) -> HeldTask:
+def held_task(*, started: bool, lease: float = 60.0, sent_at: float = 1000.0) -> HeldTask:
     now = datetime.now(UTC)
     task = ClaimedTask(1, 1, 1, 0, "r", "h", 0, "{}", None, 1, 0, now, now, lease, 3600.0)
-    held = HeldTask(task, Idle(), 1, asked_at)
+    held = HeldTask(task, Idle(), 1, sent_at)
     if started:
-        held.has_started()
+        held.record_started()
     return held
 
 
@@ -58,7 +58,7 @@ def test_grace_period_is_at_most_a_quarter_of_the_lease() -> None:
 
 def test_renewal_extends_the_lease_from_the_time_of_its_request() -> None:
     held = held_task(started=True, lease=60)
-    held.look_again(1015.0)
+    held.plan_renewal(1015.0)
 
     assert held.stop_at(GRACE) == 1015 + 60 - GRACE
 
@@ -74,7 +74,7 @@ def test_task_without_a_recorded_start_can_lose_its_lease_early() -> None:
 
 def test_task_with_a_recorded_start_keeps_its_whole_lease() -> None:
     held = held_task(started=False, lease=60)
-    held.has_started()
+    held.record_started()
 
     assert held.stop_at(GRACE) == 1000 + 60 - GRACE
 
@@ -98,17 +98,17 @@ def claim(bench: Bench, *, start: int = 1) -> tuple[int, ClaimedTask, float]:
     def work() -> None: ...
 
     bench.enqueue(work.task())
-    worker_id, asked_at = bench.ask(REGISTER), monotonic()
+    worker_id, sent_at = bench.ask(REGISTER), monotonic()
     [claimed] = run(bench.connection, claims.claim(worker_id, (), ("work",), 1, start))
-    return worker_id, claimed, asked_at
+    return worker_id, claimed, sent_at
 
 
 @pytest.mark.parametrize("stop_when_cut_off", [False, True])
 async def test_running_task_without_a_recorded_start_is_always_stopped(
     bench: Bench, *, stop_when_cut_off: bool
 ) -> None:
-    worker_id, claimed, asked_at = claim(bench, start=0)
-    held = HeldTask(claimed, Idle(), worker_id, asked_at)
+    worker_id, claimed, sent_at = claim(bench, start=0)
+    held = HeldTask(claimed, Idle(), worker_id, sent_at)
     with silence(bench):
         async with keeping(bench, held, stop_when_cut_off=stop_when_cut_off) as lost:
             await until(lambda: lost)
@@ -118,10 +118,10 @@ async def test_running_task_without_a_recorded_start_is_always_stopped(
 
 async def test_handler_in_its_completing_transaction_is_also_stopped(bench: Bench) -> None:
     """The server may have ended that transaction, and nobody would know here."""
-    worker_id, claimed, asked_at = claim(bench)
-    held = HeldTask(claimed, Idle(), worker_id, asked_at)
-    held.has_started()
-    held.finishing = True
+    worker_id, claimed, sent_at = claim(bench)
+    held = HeldTask(claimed, Idle(), worker_id, sent_at)
+    held.record_started()
+    held.is_finishing = True
     async with keeping(bench, held, stop_when_cut_off=True) as lost:
         await until(lambda: lost)
 

@@ -105,5 +105,5 @@ async def test_expired_task_with_only_one_attempt_is_returned() -> None:
     late = held(1, max_attempts=1, expires_seconds=-0.1)
     queue.put([late])
 
-    assert late.started
+    assert late.is_started
     assert (queue.take(), given_back) == (None, [late])

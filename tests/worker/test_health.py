@@ -27,8 +27,8 @@ DEAD = [
     (Signs(behind=61), "it has claimed nothing for 61 s, although slots are free"),
 ]
 UNREADY = [
-    (Signs(trouble=NO_ANSWER), NO_ANSWER),
-    (Signs(trouble=NO_ANSWER, behind=3_600), NO_ANSWER),
+    (Signs(problem=NO_ANSWER), NO_ANSWER),
+    (Signs(problem=NO_ANSWER, behind=3_600), NO_ANSWER),
     (Signs(command=WorkerCommand.DRAIN), "it has the command to drain"),
 ]
 

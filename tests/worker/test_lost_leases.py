@@ -10,7 +10,7 @@ from rolecall.db.run import run
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import claims
 from rolecall.telemetry import Emitter
-from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight, RunnerSlot
@@ -29,7 +29,7 @@ class Idle:
     """Runs nothing: the task is only held."""
 
     interruptible = False
-    most = 1
+    max_tasks = 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None: ...
 
@@ -49,14 +49,14 @@ async def test_cancellation_received_during_a_claim_reaches_the_claimed_tasks(be
     keeper = LeaseKeeper(in_flight, renewing, lost.extend, UNHEARD)
     keeping = asyncio.create_task(keeper.run())
     worker_id = bench.ask(REGISTER)
-    asked_at = monotonic()
+    sent_at = monotonic()
     held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     bench.cancel(held.task.id)
-    keeper.look_now()
-    await until(lambda: not keeper._all)
+    keeper.renew_all_now()
+    await until(lambda: not keeper._renews_all)
 
     in_flight.take([held])
-    keeper.watch([held], asked_at)
+    keeper.watch([held], sent_at)
     await until(lambda: lost, SOON)
     keeper.close()
     await keeping
@@ -74,15 +74,15 @@ async def test_handler_that_completed_its_task_in_its_own_transaction_is_not_abo
         LogReporter(in_flight),
         UNHEARD,
         lambda: None,
-        Afterwards(),
+        AfterCommitCalls(),
     )
     aborter = Aborter(LocalQueue(completer.give_back), Outcomes(completer, UNHEARD, {}, {}), grace=SOON)
     held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     in_flight.take([held])
-    held.finishing = True
+    held.is_finishing = True
 
     aborter.abort(held, LostReason.COMPLETED)
-    assert (held.aborted, len(in_flight)) == (None, 1)
+    assert (held.abort_reason, len(in_flight)) == (None, 1)
 
     aborter.abort(held, LostReason.DELETED)
-    assert (held.aborted, len(in_flight)) == (LostReason.DELETED, 0)
+    assert (held.abort_reason, len(in_flight)) == (LostReason.DELETED, 0)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 
-from rolecall.worker.signals import heeding_signals
+from rolecall.worker.signals import handling_signals
 
 
 async def test_immediately_repeated_signal_counts_once() -> None:
@@ -18,7 +18,7 @@ async def test_immediately_repeated_signal_counts_once() -> None:
         heard.append(number)
         told.set()
 
-    with heeding_signals(heed):
+    with handling_signals(heed):
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGHUP)
         async with asyncio.timeout(30):

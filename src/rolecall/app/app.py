@@ -21,9 +21,9 @@ from rolecall.app.declarations import (
     RoleDefinition,
     Router,
     ScheduleOptions,
-    begun,
-    in_plain_words,
-    named,
+    enter_lifespan,
+    name_checks,
+    schedule_arguments,
 )
 from rolecall.app.decorator import TaskDecorator
 from rolecall.app.handlers import (
@@ -31,12 +31,12 @@ from rolecall.app.handlers import (
     HandlerDefinition,
     HandlerSettings,
     Middleware,
-    checked,
     define,
-    require,
+    require_async,
+    require_middlewares,
 )
 from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
-from rolecall.app.tables import schema_check, with_others
+from rolecall.app.tables import merge_migrations, schema_check
 from rolecall.db.migrations import Migrations
 from rolecall.maintenance.cron import check_schedule
 from rolecall.model.durations import Duration, in_seconds
@@ -89,16 +89,16 @@ class App:
     ) -> None:
         self.name = name
         self.large = large
-        self._middlewares = checked(middlewares if large is None else (large, *middlewares))
-        self._requires = checked(requires)
+        self._middlewares = require_async(middlewares if large is None else (large, *middlewares))
+        self._requires = require_async(requires)
         self._declared = Declarations(
             lifespans=[lifespan],
             mounts=[Mount(router) for router in routers],
-            checks=named(name, checks),
+            checks=name_checks(name, checks),
             carried=list(carries),
             sinks=list(sinks),
         )
-        self._migrations = with_others((), migrations)
+        self._migrations = merge_migrations((), migrations)
         self.clients = AppClients()
         self.handlers: Mapping[str, HandlerDefinition[..., object]] = MappingProxyType(self._declared.handlers)
 
@@ -293,7 +293,7 @@ class App:
             every=in_seconds(every),
             cron=cron,
             payload=definition.signature.check(given) if definition else given,
-            **in_plain_words(options),
+            **schedule_arguments(options),
         )
         check_schedule(schedule)
         self._declared.add_schedule(schedule)
@@ -302,7 +302,7 @@ class App:
     def use(self, *middlewares: Middleware) -> None:
         """Add middlewares to every handler, inside the existing ones."""
         self._declared.require_open()
-        self._middlewares += checked(middlewares)
+        self._middlewares += require_async(middlewares)
 
     def mount(self, router: Router | str, *arguments: object) -> None:
         """Serve a router's routes on the app's HTTP server, next to Rolecall's own.
@@ -322,15 +322,15 @@ class App:
         """
         other.check_middlewares(self._requires)
         other.check_middlewares()
-        theirs, migrations = other._declared, with_others(self._migrations, other.migrations)
-        self._declared.take_over(theirs)
+        theirs, migrations = other._declared, merge_migrations(self._migrations, other.migrations)
+        self._declared.include(theirs)
         self._migrations = migrations
         self._declared.around |= {
             handler: tuple(each for each in other.middlewares_of(handler) if each is not other.large)
             for handler in theirs.runnable
         }
         theirs.included_in = self.name
-        self.clients.stand_in_for(other.clients)
+        self.clients.serve_included(other.clients)
 
     def middlewares_of(self, handler: str) -> tuple[Middleware, ...]:
         """Return the middlewares of a handler, the outermost first.
@@ -373,7 +373,9 @@ class App:
         requires.
         """
         for handler in sorted(self._declared.runnable):
-            require(self._requires if required is None else required, self.middlewares_of(handler), handler=handler)
+            require_middlewares(
+                self._requires if required is None else required, self.middlewares_of(handler), handler=handler
+            )
 
     def declaration(self) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         """Return the roles and the handlers as `rolecall.sql.roles.declare` takes them."""
@@ -396,5 +398,5 @@ class App:
     async def _enter_lifespans(self, workplace: Workplace) -> AsyncIterator[None]:
         async with AsyncExitStack() as entered:
             for lifespan in self._declared.lifespans:
-                await entered.enter_async_context(begun(lifespan, workplace))
+                await entered.enter_async_context(enter_lifespan(lifespan, workplace))
             yield

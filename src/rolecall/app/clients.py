@@ -30,13 +30,13 @@ class AppClients:
     """The latest clients of an app, or else of the app that includes it."""
 
     def __init__(self) -> None:
-        self.plain: Latest[Enqueuer] = Latest("Client")
-        self.awaited: Latest[AsyncEnqueuer] = Latest("AsyncClient")
+        self.sync_client: Latest[Enqueuer] = Latest("Client")
+        self.async_client: Latest[AsyncEnqueuer] = Latest("AsyncClient")
 
-    def stand_in_for(self, included: AppClients) -> None:
+    def serve_included(self, included: AppClients) -> None:
         """Use these clients for an included app that has none."""
-        included.plain.otherwise = self.plain
-        included.awaited.otherwise = self.awaited
+        included.sync_client.fallback = self.sync_client
+        included.async_client.fallback = self.async_client
 
 
 class Latest(Generic[T]):
@@ -45,7 +45,7 @@ class Latest(Generic[T]):
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._client: ref[T] | None = None
-        self.otherwise: Latest[T] | None = None
+        self.fallback: Latest[T] | None = None
 
     def take(self, client: T) -> None:
         self._client = ref(client)
@@ -55,8 +55,8 @@ class Latest(Generic[T]):
         client = self._client() if self._client is not None else None
         if client is not None:
             return client
-        if self.otherwise is not None:
-            return self.otherwise.get()
+        if self.fallback is not None:
+            return self.fallback.get()
         raise ConfigError(
             f"this app has no {self._kind}: create one and keep a reference to it, {self._kind}(app=app)",
             variable="client",

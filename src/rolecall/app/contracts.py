@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rolecall.app.links import Declared, resolve
+from rolecall.app.links import ContractHandler, resolve
 from rolecall.app.results import ResultType
 from rolecall.model.errors import ContractBroken
 from rolecall.model.outcomes import StoredElsewhere
@@ -40,7 +40,7 @@ class Contract:
     continuations: Names | None
     must_continue: bool
     needs: NeededSlots | None
-    takes: Mapping[str, Declared]
+    takes: Mapping[str, ContractHandler]
     then: Callable[[Any], Iterable[NewTask]] | None = None
     gathers: bool = False
 
@@ -70,7 +70,7 @@ class Contract:
         """Raise ContractBroken (invalid_continuation) if a step before the last one continues the chain."""
         if continuation is not None:
             problem = "can continue its chain only in its last step: do it in the gather step"
-            raise self._broken(problem, continuation.handler)
+            raise self._contract_error(problem, continuation.handler)
 
     def check_continuation(self, task: NewTask | None) -> None:
         """Raise ContractBroken (invalid_continuation) for an undeclared continuation, or a missing one.
@@ -79,10 +79,10 @@ class Contract:
         """
         if task is None:
             if self.must_continue:
-                raise self._broken("must continue its chain, but ended it", None)
+                raise self._contract_error("must continue its chain, but ended it", None)
             return
         if self.continuations is not None and task.handler not in self.continuations:
-            raise self._broken(f"may not be continued by {task.handler!r}", task.handler)
+            raise self._contract_error(f"may not be continued by {task.handler!r}", task.handler)
         if self.continuations is not None and (follower := self.takes.get(task.handler or "")) is not None:
             follower.signature.check(task.payload)
 
@@ -110,7 +110,7 @@ class Contract:
             if handler is not None and allowed is not None and handler not in allowed:
                 raise self._wrong_needs(f"needs {_either(allowed)} at position {place}, not {handler!r}", handlers)
 
-    def _broken(self, problem: str, given: str | None) -> ContractBroken:
+    def _contract_error(self, problem: str, given: str | None) -> ContractBroken:
         declared = None if self.continuations is None else sorted(self.continuations)
         allowed = "" if declared is None else f"; declared: {_either(declared)}"
         return ContractBroken(
@@ -129,7 +129,9 @@ class Contract:
         )
 
 
-def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable: Names = NOTHING) -> Contract:
+def contract_of(
+    definition: ContractHandler, registry: Mapping[str, ContractHandler], runnable: Names = NOTHING
+) -> Contract:
     """Return the contract of a handler. Raises HandlerMissing and InvalidDeclaration.
 
     References are to handlers of the registry or, by name, to anything else that is runnable.
@@ -156,7 +158,7 @@ def contract_of(definition: Declared, registry: Mapping[str, Declared], runnable
     )
 
 
-def contracts_of(registry: Mapping[str, Declared], runnable: Names = NOTHING) -> dict[str, Contract]:
+def contracts_of(registry: Mapping[str, ContractHandler], runnable: Names = NOTHING) -> dict[str, Contract]:
     """Return the contracts that are not empty, by handler."""
     contracts = {name: contract_of(definition, registry, runnable) for name, definition in registry.items()}
     return {name: contract for name, contract in contracts.items() if not contract.is_empty}

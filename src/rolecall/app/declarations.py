@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 from rolecall.app.aliases import Alias
 from rolecall.app.handlers import HandlerDefinition, Middleware
 from rolecall.app.procedures import ProcedureDefinition
-from rolecall.app.words import require_words
+from rolecall.app.words import require_valid_settings
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.findings import Finding
@@ -36,9 +36,9 @@ __all__ = [
     "RoleDefinition",
     "Router",
     "ScheduleOptions",
-    "begun",
-    "in_plain_words",
-    "named",
+    "enter_lifespan",
+    "name_checks",
+    "schedule_arguments",
 ]
 
 T = TypeVar("T")
@@ -76,19 +76,19 @@ class Declarations:
         return frozenset(self.handlers) | frozenset(self.procedures)
 
     def add_handler(self, definition: HandlerDefinition[..., object]) -> None:
-        require_words(f"handler {definition.name!r}", definition)
-        require_words(f"handler {definition.name!r}", definition.settings)
+        require_valid_settings(f"handler {definition.name!r}", definition)
+        require_valid_settings(f"handler {definition.name!r}", definition.settings)
         _refuse_taken("procedure", self.procedures, {definition.name: definition})
         self._enter("handler", self.handlers, {definition.name: definition})
 
     def add_procedure(self, definition: ProcedureDefinition) -> None:
-        require_words(f"procedure {definition.name!r}", definition)
-        require_words(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
+        require_valid_settings(f"procedure {definition.name!r}", definition)
+        require_valid_settings(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
         _refuse_taken("handler", self.handlers, {definition.name: definition})
         self._enter("procedure", self.procedures, {definition.name: definition})
 
     def add_role(self, definition: RoleDefinition) -> None:
-        require_words(f"role {definition.name!r}", definition)
+        require_valid_settings(f"role {definition.name!r}", definition)
         self._enter("role", self.roles, {definition.name: definition})
 
     def add_key_capacity(self, pattern: str, capacity: int) -> None:
@@ -109,7 +109,7 @@ class Declarations:
         self.require_open()
         self.mounts.append(mount)
 
-    def take_over(self, other: Declarations) -> None:
+    def include(self, other: Declarations) -> None:
         """Add the declarations of another app, or raise InvalidDeclaration and add nothing."""
         self.require_open()
         for taken in (other.handlers, other.procedures):
@@ -181,7 +181,7 @@ class RoleDefinition:
 
     def to_json(self) -> dict[str, object]:
         """Return the settings that are not None, as the engine takes them."""
-        said = {
+        declaration = {
             "name": self.name,
             "description": self.description,
             "lease": in_seconds(self.lease),
@@ -195,7 +195,7 @@ class RoleDefinition:
             "strict_keys": self.strict_keys,
             "idempotent": self.idempotent,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in declaration.items() if value is not None}
 
 
 class Router(Protocol):
@@ -232,13 +232,13 @@ class Mount:
         return make(*self.arguments)
 
 
-def begun(lifespan: Lifespan, workplace: Workplace) -> AbstractAsyncContextManager[object]:
+def enter_lifespan(lifespan: Lifespan, workplace: Workplace) -> AbstractAsyncContextManager[object]:
     """Call a lifespan, with the workplace if it has a parameter for it."""
     call: Callable[..., AbstractAsyncContextManager[object]] = lifespan
-    return call(workplace) if _asks(call) else call()
+    return call(workplace) if _takes_workplace(call) else call()
 
 
-def _asks(call: Callable[..., Any]) -> bool:
+def _takes_workplace(call: Callable[..., Any]) -> bool:
     parameters = inspect.signature(call).parameters.values()
     return any(each.default is each.empty and each.kind is not each.VAR_KEYWORD for each in parameters)
 
@@ -266,7 +266,7 @@ class AppCheck:
     look: Check
 
 
-def named(app: str, checks: Sequence[Check]) -> list[AppCheck]:
+def name_checks(app: str, checks: Sequence[Check]) -> list[AppCheck]:
     """Return an app's checks, named after their functions."""
     return [AppCheck(app, f"{app}.{getattr(check, '__name__', type(check).__name__)}", check) for check in checks]
 
@@ -286,7 +286,7 @@ class ScheduleOptions(TypedDict, total=False):
     formerly: str | None
 
 
-def in_plain_words(options: ScheduleOptions) -> dict[str, Any]:
+def schedule_arguments(options: ScheduleOptions) -> dict[str, Any]:
     """Return the options as a Schedule takes them."""
     plain: dict[str, Any] = dict(options)
     if "jitter" in options:

@@ -29,9 +29,9 @@ __all__ = [
     "HandlerSettings",
     "Middleware",
     "Next",
-    "checked",
     "define",
-    "require",
+    "require_async",
+    "require_middlewares",
     "require_process",
 ]
 
@@ -179,7 +179,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
     def task(self, /, *args: P.args, **payload: P.kwargs) -> NewTask[R_co]:
         """Return a task with this payload. Raises InvalidPayload."""
-        return self.made(self.signature.named(args, payload))
+        return self.made(self.signature.assign_names(args, payload))
 
     def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
         """Return a task with a payload that is given as a mapping. Raises InvalidPayload."""
@@ -203,7 +203,9 @@ class HandlerDefinition(Generic[P, R_co]):
 
         Raises the errors of `Client.enqueue`, and ConfigError if there is no Client.
         """
-        return self.clients.plain.get().enqueue(self.task(*args, **payload), connection=self.asked.get("connection"))
+        return self.clients.sync_client.get().enqueue(
+            self.task(*args, **payload), connection=self.asked.get("connection")
+        )
 
     async def aenqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
         """Store a task with the latest AsyncClient of this handler's app.
@@ -211,7 +213,7 @@ class HandlerDefinition(Generic[P, R_co]):
         Raises the errors of `AsyncClient.enqueue`, and ConfigError if there is no AsyncClient.
         """
         task = self.task(*args, **payload)
-        return await self.clients.awaited.get().enqueue(task, connection=self.asked.get("connection"))
+        return await self.clients.async_client.get().enqueue(task, connection=self.asked.get("connection"))
 
     @property
     def hides(self) -> bool:
@@ -220,7 +222,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
     def secrets_in(self, payload_json: str | bytes) -> Sequence[str]:
         """Return the redacted texts and numbers of a payload."""
-        return Redaction(self.signature.schema).texts(json.loads(payload_json))
+        return Redaction(self.signature.schema).hidden_texts(json.loads(payload_json))
 
     def require_entry(self, asked_by: str) -> None:
         """Raise ContractBroken (not_entry_point) if its tasks cannot start a chain."""
@@ -247,7 +249,7 @@ class HandlerDefinition(Generic[P, R_co]):
     def to_json(self) -> dict[str, object]:
         """Return the declaration as the engine takes it."""
         settings = self.settings
-        said = {
+        declaration = {
             "name": self.name,
             "role": self.role,
             "description": settings.description or _first_line(self.function),
@@ -262,7 +264,7 @@ class HandlerDefinition(Generic[P, R_co]):
             "strict_keys": settings.strict_keys,
             "result_schema": self.returns.schema if self.returns else None,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in declaration.items() if value is not None}
 
     def _invoke(self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]) -> object:
         return self.function(context, *items, **arguments) if self.takes_context else self.function(*items, **arguments)
@@ -302,7 +304,7 @@ def define(
         gather=None if settings.gather is None else _define_gather(settings.gather, signature, settings),
         signature=signature,
         settings=settings,
-        middlewares=checked(settings.middlewares),
+        middlewares=require_async(settings.middlewares),
         links=read_links(
             handler,
             entry=settings.entry,
@@ -357,16 +359,16 @@ class Middleware(Protocol):
     def __call__(self, ctx: Any, call_next: Next, /) -> Awaitable[Any]: ...
 
 
-def checked(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
+def require_async(middlewares: Iterable[Middleware]) -> tuple[Middleware, ...]:
     """Return the middlewares as a tuple. Raises InvalidDeclaration for one that is not async."""
-    several = tuple(middlewares)
-    for middleware in several:
+    result = tuple(middlewares)
+    for middleware in result:
         if not (inspect.iscoroutinefunction(middleware) or inspect.iscoroutinefunction(type(middleware).__call__)):
             raise InvalidDeclaration(f"{_name(middleware)} is not a middleware: it must be async (ctx, call_next)")
-    return several
+    return result
 
 
-def require(required: Sequence[Middleware], found: Sequence[Middleware], *, handler: str) -> None:
+def require_middlewares(required: Sequence[Middleware], found: Sequence[Middleware], *, handler: str) -> None:
     """Raise InvalidDeclaration unless the required middlewares are among those found, in the same order."""
     rest = iter(found)
     if all(any(wanted == present for present in rest) for wanted in required):
@@ -386,15 +388,15 @@ def require_process(function: Callable[..., object], *, handler: str, batch: int
     """Raise InvalidDeclaration, with the solution, for a function that a child process cannot import or call."""
     inner = inspect.unwrap(function)
     if inspect.iscoroutinefunction(inner):
-        raise _refused(handler, "is async: a process runs only synchronous functions (def)")
+        raise _process_error(handler, "is async: a process runs only synchronous functions (def)")
     if batch is not None:
-        raise _refused(handler, "takes batches: a process runs one task at a time")
+        raise _process_error(handler, "takes batches: a process runs one task at a time")
     if "<" in getattr(inner, "__qualname__", "<"):
-        raise _refused(handler, "is inside a function: a process imports handlers from the top level of modules")
-    asked = next(map(annotation_name, inspect.signature(inner).parameters.values()), "")
-    if asked in BOUND_TO_THE_WORKER:
-        raise _refused(handler, f"takes a {asked}, which stays in the worker: use a ProcessContext")
+        raise _process_error(handler, "is inside a function: a process imports handlers from the top level of modules")
+    annotation = next(map(annotation_name, inspect.signature(inner).parameters.values()), "")
+    if annotation in BOUND_TO_THE_WORKER:
+        raise _process_error(handler, f"takes a {annotation}, which stays in the worker: use a ProcessContext")
 
 
-def _refused(handler: str, why: str) -> InvalidDeclaration:
+def _process_error(handler: str, why: str) -> InvalidDeclaration:
     return InvalidDeclaration(f"handler {handler!r} cannot run in a process: it {why}")

@@ -32,15 +32,15 @@ PLAIN = (
 )
 
 
-def check_template(template: str, word: str, signature: Signature) -> None:
+def check_template(template: str, setting: str, signature: Signature) -> None:
     """Raise InvalidDeclaration for a template that payloads of the handler cannot fill.
 
-    `word` is the setting's name.
+    `setting` is the name of the setting.
     """
     if not (0 < len(template) <= LONGEST and TEMPLATE.fullmatch(template)):
-        raise _refused(
+        raise _template_error(
             signature,
-            f"{word}={template!r} is not a valid template: use 1 to {LONGEST} characters, with fields in braces",
+            f"{setting}={template!r} is not a valid template: use 1 to {LONGEST} characters, with fields in braces",
         )
     shape = msgspec.inspect.type_info(signature.shape)
     if isinstance(shape, msgspec.inspect.DictType):
@@ -50,20 +50,22 @@ def check_template(template: str, word: str, signature: Signature) -> None:
     for name in FIELD.findall(template):
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise _refused(
-                signature, f"{word}={template!r} names {name!r}, which is not a field of the payload ({known})"
+            raise _template_error(
+                signature, f"{setting}={template!r} names {name!r}, which is not a field of the payload ({known})"
             )
-        use = f"{word}={template!r} uses {name!r}"
+        use = f"{setting}={template!r} uses {name!r}"
         if redaction.hides_in(signature.fields[name]):
-            raise _refused(signature, f"{use}, which is redacted, but keys are visible to all readers")
+            raise _template_error(signature, f"{use}, which is redacted, but keys are visible to all readers")
         _require_plain(fields[name], use, signature)
 
 
 def _require_plain(field: Any, use: str, signature: Signature) -> None:
     if any(not isinstance(member, PLAIN) for member in _members(field.type)):
-        raise _refused(signature, f"{use}, which is not an int, str, bool, UUID, date, enum or Literal (or None)")
+        raise _template_error(
+            signature, f"{use}, which is not an int, str, bool, UUID, date, enum or Literal (or None)"
+        )
     if not field.required and "default" not in signature.fields[field.encode_name]:
-        raise _refused(signature, f"{use}, whose default is not a plain value that the database can use")
+        raise _template_error(signature, f"{use}, whose default is not a plain value that the database can use")
 
 
 def _members(kind: Any) -> list[Any]:
@@ -79,5 +81,5 @@ def _is_unset(kind: Any) -> bool:
     return isinstance(kind, msgspec.inspect.CustomType) and kind.cls is msgspec.UnsetType
 
 
-def _refused(signature: Signature, why: str) -> InvalidDeclaration:
+def _template_error(signature: Signature, why: str) -> InvalidDeclaration:
     return InvalidDeclaration(f"handler {signature.handler!r}: {why}")

@@ -25,7 +25,7 @@ from rolecall.model.tasks import NewTask
 
 __all__ = [
     "OBJECTS",
-    "Declared",
+    "ContractHandler",
     "Links",
     "Reference",
     "Slots",
@@ -44,7 +44,7 @@ INT_IS_A_FLOAT = (msgspec.inspect.IntType, msgspec.inspect.FloatType)
 Fields = dict[str, msgspec.inspect.Field]
 
 
-class Named(Protocol):
+class NamedHandler(Protocol):
     """A handler, as the target of a reference."""
 
     @property
@@ -52,10 +52,10 @@ class Named(Protocol):
 
 
 # A handler, its name, or a payload type, which stands for all handlers that accept it.
-Reference = Named | str | type[Any]
+Reference = NamedHandler | str | type[Any]
 
 
-class Declared(Named, Protocol):
+class ContractHandler(NamedHandler, Protocol):
     """A handler, as far as contracts use it."""
 
     @property
@@ -119,7 +119,7 @@ def read_links(
 
 
 def resolve(
-    reference: str | type[Any], registry: Mapping[str, Declared], runnable: frozenset[str], *, by: str
+    reference: str | type[Any], registry: Mapping[str, ContractHandler], runnable: frozenset[str], *, by: str
 ) -> frozenset[str]:
     """Return the names of the referenced handlers. Raises HandlerMissing and InvalidDeclaration if there are none."""
     if isinstance(reference, str):
@@ -178,7 +178,7 @@ def fits(offered: Any, wanted: Any) -> bool:
 
 def require_same_payload(first: Signature, gather: Signature) -> None:
     """Raise InvalidDeclaration unless the gather step accepts every payload of the first step."""
-    takes = f"its gather step takes {gather.in_words}, the handler itself {first.in_words}"
+    takes = f"its gather step takes {gather.as_text}, the handler itself {first.as_text}"
     if gather.takes_anything:
         return
     if not fits(first.shape, gather.shape):

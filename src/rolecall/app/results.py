@@ -17,14 +17,14 @@ from typing import Any
 
 import msgspec
 
-from rolecall.app.schemas import schema_of, told
+from rolecall.app.schemas import describe_mismatch, schema_of
 from rolecall.app.shapes import JsonType, require_storable
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.large import POINTER
 from rolecall.model.outcomes import ELSEWHERE, NoResult, ResultPointer, UnreadableResult, UnstoredResult
 from rolecall.sql.encoding import NotStorable
 
-__all__ = ["ResultType", "cause_of", "loosened", "read_result"]
+__all__ = ["ResultType", "cause_of", "read_result", "without_object"]
 
 ANYTHING = (object, Any)
 UNIONS = (typing.Union, types.UnionType)
@@ -53,10 +53,10 @@ class ResultType:
         try:
             return self._json.write(value)
         except NotStorable as error:
-            raise self.broken(f"cannot be stored: {error}", str(error)) from error
+            raise self.contract_error(f"cannot be stored: {error}", str(error)) from error
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-            problem = told(error, self.schema)
-            raise self.broken(problem, problem) from cause_of(error, problem)
+            problem = describe_mismatch(error, self.schema)
+            raise self.contract_error(problem, problem) from cause_of(error, problem)
 
     def read(self, stored: Any) -> Any:
         """Return a stored result as a value of the declared type.
@@ -71,13 +71,13 @@ class ResultType:
         try:
             return self._json.read(stored)
         except Exception as error:  # noqa: BLE001 - the code of the type runs in there and may raise anything
-            return UnreadableResult(told(error, self.schema), self.handler, stored)
+            return UnreadableResult(describe_mismatch(error, self.schema), self.handler, stored)
 
-    def broken(self, told_as: str, problem: str) -> ContractBroken:
+    def contract_error(self, message: str, problem: str) -> ContractBroken:
         """Return the error for a result that does not match the declaration."""
-        separator = " " if told_as.startswith("cannot ") else ": "
+        separator = " " if message.startswith("cannot ") else ": "
         return ContractBroken(
-            f"result of {self.handler!r}{separator}{told_as}",
+            f"result of {self.handler!r}{separator}{message}",
             code="invalid_output",
             handler=self.handler,
             details={"problem": problem},
@@ -93,8 +93,8 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
     if annotation is inspect.Signature.empty:
         return None
     try:
-        hint = _evaluated(function, annotation)
-        promised = _promised(_item(hint) if batch else hint)
+        hint = _evaluate(function, annotation)
+        promised = _declared_type(_item(hint) if batch else hint)
         if promised is None:
             return None
         schema_of(promised)
@@ -105,14 +105,14 @@ def read_result(function: Callable[..., object], *, handler: str, batch: bool) -
         raise InvalidDeclaration(f"handler {handler!r}: {declared}: {error}") from error
 
 
-def loosened(hint: Any) -> Any:
+def without_object(hint: Any) -> Any:
     """Replace `object` within a type, as in `dict[str, object]`, by Any, for which msgspec has a schema."""
     if hint is object:
         return Any
     if isinstance(hint, types.GenericAlias):
-        return types.GenericAlias(typing.get_origin(hint), tuple(map(loosened, typing.get_args(hint))))
+        return types.GenericAlias(typing.get_origin(hint), tuple(map(without_object, typing.get_args(hint))))
     if typing.get_origin(hint) in UNIONS:
-        return typing.Union[tuple(map(loosened, typing.get_args(hint)))]  # noqa: UP007 - built from the annotation
+        return typing.Union[tuple(map(without_object, typing.get_args(hint)))]  # noqa: UP007 - built from the annotation
     return hint
 
 
@@ -121,10 +121,10 @@ def cause_of(error: Exception, problem: str) -> Exception | None:
     return error if problem == str(error) else None
 
 
-def _evaluated(function: Callable[..., object], annotation: object) -> Any:
+def _evaluate(function: Callable[..., object], annotation: object) -> Any:
     annotated = types.SimpleNamespace(__annotations__={"return": annotation})
     hints = typing.get_type_hints(annotated, getattr(function, "__globals__", {}), include_extras=True)
-    return loosened(hints["return"])
+    return without_object(hints["return"])
 
 
 def _item(hint: Any) -> Any:
@@ -137,7 +137,7 @@ def _item(hint: Any) -> Any:
     return item | None if type(None) in members else item
 
 
-def _promised(hint: Any) -> Any | None:
+def _declared_type(hint: Any) -> Any | None:
     kept = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
     if any(member in ANYTHING for member in kept) or all(member in (None, type(None)) for member in kept):
         return None

@@ -9,9 +9,9 @@ import msgspec
 
 from rolecall.app.shapes import flags_in
 from rolecall.model.codecs import DoesNotFit, codec_for
-from rolecall.model.redaction import WRITE_ONLY, Redaction, untold
+from rolecall.model.redaction import WRITE_ONLY, Redaction, hidden_problem
 
-__all__ = ["Redacted", "schema_of", "told"]
+__all__ = ["Redacted", "describe_mismatch", "schema_of"]
 
 # A value of this type is redacted for all readers: `token: Annotated[str, Redacted]`.
 Redacted = msgspec.Meta(extra_json_schema={WRITE_ONLY: True})
@@ -85,7 +85,7 @@ def _without_hidden_defaults(schema: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def told(error: Exception, schema: dict[str, Any]) -> str:
+def describe_mismatch(error: Exception, schema: dict[str, Any]) -> str:
     """Return why a value does not match its schema, without redacted values.
 
     Messages of msgspec contain no values except those of enums, and those of pydantic were checked. The messages of
@@ -97,7 +97,7 @@ def told(error: Exception, schema: dict[str, Any]) -> str:
     found = PLACE.search(str(error))
     place = found["place"] if found else "$"
     hidden, hides_some = redaction.hides_place(place)
-    told_by_codec = error.__cause__ is not None or not isinstance(error, msgspec.ValidationError)
-    if hidden or (hides_some and told_by_codec and not isinstance(error.__cause__, DoesNotFit)):
-        return untold(f"`{place}`")
+    is_from_codec = error.__cause__ is not None or not isinstance(error, msgspec.ValidationError)
+    if hidden or (hides_some and is_from_codec and not isinstance(error.__cause__, DoesNotFit)):
+        return hidden_problem(f"`{place}`")
     return str(error)

@@ -14,7 +14,7 @@ from typing import Any, get_origin
 import msgspec
 from msgspec import inspect as known
 
-from rolecall.model.codecs import read, written
+from rolecall.model.codecs import decode_value, encode_value
 from rolecall.sql.encoding import to_plain
 
 __all__ = ["JsonType", "flags_in", "require_storable"]
@@ -61,7 +61,7 @@ class JsonType:
 
     def __init__(self, shape: Any, *, is_payload: bool = False) -> None:
         self.shape = shape
-        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=read)
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=decode_value)
         self._node = known.type_info(shape)
         self._exact = shape if shape in EXACT else None
         nodes = [node for node in _nodes(self._node) if not _is_unset(node)]
@@ -72,7 +72,7 @@ class JsonType:
             if isinstance(node, (*CLASSES, known.CustomType)) and not (is_payload and node is self._node)
         )
 
-    def write(self, value: Any, hook: Callable[[Any], object] = written) -> Any:
+    def write(self, value: Any, hook: Callable[[Any], object] = encode_value) -> Any:
         """Return a value as JSON values; `hook` writes the types that msgspec does not support.
 
         Raises msgspec.ValidationError for a value of another type; NotStorable, TypeError, ValueError and
@@ -81,22 +81,22 @@ class JsonType:
         if type(value) is self._exact:
             return value
         if self._classes and any(kind.__subclasses__() for kind in self._classes):
-            value = _narrowed(value, self._node)
+            value = _narrow(value, self._node)
         try:
-            return self._checked(value, hook)
+            return self._check(value, hook)
         except (msgspec.ValidationError, TypeError):
-            declared = _narrowed(value, self._node)
+            declared = _narrow(value, self._node)
             if declared is value:
                 raise
-        return self._checked(declared, hook)
+        return self._check(declared, hook)
 
     def read(self, plain: Any) -> Any:
         """Return the value of the declared type; raises the errors of `decoder`."""
         return self.decoder.decode(msgspec.json.encode(plain))
 
-    def _checked(self, value: Any, hook: Callable[[Any], object]) -> Any:
+    def _check(self, value: Any, hook: Callable[[Any], object]) -> Any:
         plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
-        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=read)
+        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
         return plain
 
 
@@ -162,7 +162,7 @@ def _name(node: known.Type) -> str:
     return type(node).__name__.removesuffix("Type").lower().replace("none", "None")
 
 
-def _narrowed(value: Any, node: Any) -> Any:
+def _narrow(value: Any, node: Any) -> Any:
     """Return a value with parts of subclasses converted to the declared types; the same value if there are none."""
     narrow = NARROW.get(type(node))
     return value if narrow is None else narrow(value, node)
@@ -177,22 +177,22 @@ def _as_date(value: Any, _node: Any) -> Any:
 
 
 def _as_list(value: Any, node: Any) -> Any:
-    return _listed(value, [node.item_type] * len(value)) if isinstance(value, ROWS) else value
+    return _narrow_items(value, [node.item_type] * len(value)) if isinstance(value, ROWS) else value
 
 
 def _as_tuple(value: Any, node: Any) -> Any:
-    return _listed(value, list(node.item_types)) if isinstance(value, ROWS) else value
+    return _narrow_items(value, list(node.item_types)) if isinstance(value, ROWS) else value
 
 
 def _as_named_tuple(value: Any, node: Any) -> Any:
-    return _listed(value, [field.type for field in node.fields]) if isinstance(value, ROWS) else value
+    return _narrow_items(value, [field.type for field in node.fields]) if isinstance(value, ROWS) else value
 
 
 def _as_dict(value: Any, node: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    keys = [_narrowed(key, node.key_type) for key in value]
-    items = [_narrowed(item, node.value_type) for item in value.values()]
+    keys = [_narrow(key, node.key_type) for key in value]
+    items = [_narrow(item, node.value_type) for item in value.values()]
     if _are_same(keys, value) and _are_same(items, value.values()):
         return value
     return dict(zip(keys, items, strict=True))
@@ -202,7 +202,7 @@ def _as_fields(value: Any, node: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     types = {field.encode_name: field.type for field in node.fields}
-    items = {name: _narrowed(item, types[name]) if name in types else item for name, item in value.items()}
+    items = {name: _narrow(item, types[name]) if name in types else item for name, item in value.items()}
     return value if _are_same(items.values(), value.values()) else items
 
 
@@ -215,10 +215,10 @@ def _are_same(new: Any, old: Any) -> bool:
     return all(one is other for one, other in zip(new, old, strict=True))
 
 
-def _listed(value: Any, nodes: list[Any]) -> Any:
+def _narrow_items(value: Any, nodes: list[Any]) -> Any:
     if len(nodes) != len(value):
         return value  # not a value of the type: rejected later
-    items = [_narrowed(item, node) for item, node in zip(value, nodes, strict=True)]
+    items = [_narrow(item, node) for item, node in zip(value, nodes, strict=True)]
     return value if _are_same(items, value) else items
 
 
@@ -227,7 +227,7 @@ def _as_class(value: Any, node: Any) -> Any:
     if not isinstance(value, kind):
         return _as_fields(value, node)
     fields = {field.name: getattr(value, field.name, msgspec.UNSET) for field in node.fields}
-    parts = {field.name: _narrowed(fields[field.name], field.type) for field in node.fields}
+    parts = {field.name: _narrow(fields[field.name], field.type) for field in node.fields}
     if type(value) is kind and _are_same(parts.values(), fields.values()):
         return value
     if isinstance(node, known.StructType):
@@ -251,9 +251,9 @@ def _as_member(value: Any, node: Any) -> Any:
     members = [_bare(each) for each in node.types]
     for member in members:
         if type(value) is PYTHON.get(type(member), getattr(member, "cls", None)):
-            return _narrowed(value, member)
+            return _narrow(value, member)
     for member in members:
-        if (found := _narrowed(value, member)) is not value:
+        if (found := _narrow(value, member)) is not value:
             return found
     return value
 
@@ -269,7 +269,7 @@ PYTHON: Mapping[type[known.Type], type] = {
 }
 
 NARROW: Mapping[type[known.Type], Callable[[Any, Any], Any]] = {
-    known.Metadata: lambda value, node: _narrowed(value, node.type),
+    known.Metadata: lambda value, node: _narrow(value, node.type),
     known.UnionType: _as_member,
     known.IntType: _as_int,
     known.DateType: _as_date,

@@ -22,10 +22,10 @@ from typing import Any
 
 import msgspec
 
-from rolecall.app.results import ResultType, cause_of, loosened, read_result
-from rolecall.app.schemas import schema_of, told
+from rolecall.app.results import ResultType, cause_of, read_result, without_object
+from rolecall.app.schemas import describe_mismatch, schema_of
 from rolecall.app.shapes import JsonType, require_storable
-from rolecall.model.codecs import codec_for, revealed
+from rolecall.model.codecs import codec_for, encode_revealed
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.model.redaction import Redaction, hides
 
@@ -72,7 +72,7 @@ class Signature:
         return self.json.shape
 
     @property
-    def in_words(self) -> str:
+    def as_text(self) -> str:
         """The parameters as the function declares them."""
         return f"({', '.join(self.parameters)})"
 
@@ -89,21 +89,21 @@ class Signature:
     @property
     def intake(self) -> str:
         """The signature digest."""
-        said = dumps([self.handler, self.schema, self.strict], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        document = dumps([self.handler, self.schema, self.strict], sort_keys=True)
+        return hashlib.sha256(document.encode()).hexdigest()[:16]
 
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (or the batch item) of a payload. Raises InvalidPayload."""
         try:
             value = self.json.decoder.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
-            problem = told(error, self.schema)
+            problem = describe_mismatch(error, self.schema)
             raise InvalidPayload(problem, handler=self.handler, stored=True) from cause_of(error, problem)
         if self.arguments is None:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
 
-    def named(self, args: tuple[object, ...], payload: Mapping[str, object]) -> Mapping[str, object]:
+    def assign_names(self, args: tuple[object, ...], payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the payload, with positional values assigned to parameters. Raises TypeError as a call does."""
         if not args:
             return payload
@@ -119,9 +119,9 @@ class Signature:
     def check(self, payload: Mapping[str, object]) -> dict[str, object]:
         """Return the payload as JSON values. Raises InvalidPayload if it does not match."""
         try:
-            plain: dict[str, object] = self.json.write(dict(payload), revealed)
+            plain: dict[str, object] = self.json.write(dict(payload), encode_revealed)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
-            problem = told(error, self.schema)
+            problem = describe_mismatch(error, self.schema)
             raise InvalidPayload(problem, handler=self.handler) from cause_of(error, problem)
         return plain
 
@@ -151,7 +151,7 @@ def read_signature(function: Callable[..., object], *, handler: str, batch: bool
             handler=handler,
             takes_context=context is not None,
             arguments=None if batch or takes_all else tuple(parameter.name for parameter in parameters),
-            parameters=tuple(_in_words(parameter) for parameter in parameters),
+            parameters=tuple(_parameter_text(parameter) for parameter in parameters),
             json=JsonType(shape, is_payload=True),
             schema=_with_defaults(schema_of(shape), parameters),
             returns=read_result(inner, handler=handler, batch=batch),
@@ -168,7 +168,7 @@ def annotation_name(parameter: inspect.Parameter) -> str:
     return str(name).strip("\"'").rpartition(".")[2]
 
 
-def _in_words(parameter: inspect.Parameter) -> str:
+def _parameter_text(parameter: inspect.Parameter) -> str:
     # Annotations that are strings would be shown in quotes.
     return str(parameter).replace("'", "")
 
@@ -194,7 +194,7 @@ def _hints(function: Callable[..., object], parameters: list[inspect.Parameter])
         globalns=getattr(function, "__globals__", {}),
         include_extras=True,
     )
-    rest = {each.name: loosened(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
+    rest = {each.name: without_object(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
     return hints | rest
 
 

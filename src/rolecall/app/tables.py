@@ -14,15 +14,15 @@ from rolecall.model.findings import Finding, Severity
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["schema_check", "with_others"]
+__all__ = ["merge_migrations", "schema_check"]
 
 MIGRATE = "run: rolecall migrate --app MODULE:APP"
 RELEASE = "run the release of the app that has migrated the database"
 RESTORE = "restore that file and put the change into a new one"
-MEND = "repair the app's migration files"
+REPAIR = "repair the app's migration files"
 
 
-def with_others(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
+def merge_migrations(known: Sequence[Migrations], given: Iterable[Migrations]) -> list[Migrations]:
     """Return the known migrations followed by new ones, without duplicates.
 
     Raises InvalidDeclaration for a value that is not Migrations, for Rolecall's name, and for a name that is taken.
@@ -52,24 +52,24 @@ class SchemaCheck:
 
     async def __call__(self, connection: psycopg.AsyncConnection[Any]) -> list[Finding]:
         """Return findings for migrations that are pending, unknown to this release, edited or invalid."""
-        return [found for package in self.packages if (found := await _look(connection, package))]
+        return [found for package in self.packages if (found := await _check_package(connection, package))]
 
 
-async def _look(connection: psycopg.AsyncConnection[Any], package: Migrations) -> Finding | None:
+async def _check_package(connection: psycopg.AsyncConnection[Any], package: Migrations) -> Finding | None:
     from rolecall.db.migrator import check_async  # noqa: PLC0415 - imports the driver, which declarations do not need
 
     try:
         await check_async(connection, package)
     except SchemaMissing as error:
-        return _trouble(error.lacks, MIGRATE)
+        return _finding(error.lacks, MIGRATE)
     except SchemaTooNew as error:
-        return _trouble(str(error), RELEASE)
+        return _finding(str(error), RELEASE)
     except SchemaDrift as error:
-        return _trouble(str(error), RESTORE)
+        return _finding(str(error), RESTORE)
     except InvalidDeclaration as error:
-        return _trouble(str(error), MEND)
+        return _finding(str(error), REPAIR)
     return None
 
 
-def _trouble(problem: str, advice: str) -> Finding:
+def _finding(problem: str, advice: str) -> Finding:
     return Finding(severity=Severity.TROUBLE, problem=problem, advice=advice)

@@ -9,7 +9,7 @@ from rolecall.model.durations import in_seconds
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 
-__all__ = ["require_words"]
+__all__ = ["require_valid_settings"]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 # In seconds, as in check_declaration of declare.sql.
@@ -23,23 +23,23 @@ DURATIONS = {
 POLICIES = "rolecall.exponential(), linear(), immediate() or no_retry()"
 
 
-def require_words(what: str, said: object) -> None:
+def require_valid_settings(what: str, settings: object) -> None:
     """Raise InvalidDeclaration, with the setting's name, for an invalid setting of a handler or role.
 
     None is valid.
     """
     for word in ("name", "role"):
-        name = getattr(said, word, None)
+        name = getattr(settings, word, None)
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
             rule = "a letter, then up to 62 letters, digits, _ . -"
             raise InvalidDeclaration(f"{what}: {word}={name!r} is not a valid name ({rule})")
     for word, (least, most) in DURATIONS.items():
-        duration = getattr(said, word, None)
+        duration = getattr(settings, word, None)
         if duration is not None and not _is_between(duration, least, most):
             rule = f"{least:g} to {most:g} seconds, as a number or a timedelta"
             raise InvalidDeclaration(f"{what}: {word}={duration!r} is not a valid duration ({rule})")
-    _require_attempts(what, getattr(said, "max_attempts", None))
-    _require_policy(what, getattr(said, "retry", None))
+    _require_attempts(what, getattr(settings, "max_attempts", None))
+    _require_policy(what, getattr(settings, "retry", None))
 
 
 def _require_attempts(what: str, number: object) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from rolecall.worker.signals import Wishes, heeded_signals, heeding_signals
+from rolecall.worker.signals import SignalFilter, handled_signals, handling_signals
 
 T = TypeVar("T")
 
@@ -56,13 +56,13 @@ def unwinding_on_signals() -> Iterator[None]:
     if not _is_main_thread():
         yield
         return
-    wishes = Wishes()
+    signal_filter = SignalFilter()
 
     def unwind(number: int, _frame: FrameType | None) -> None:
-        if wishes.is_new():
+        if signal_filter.is_new():
             raise Terminated(number)
 
-    before = {number: signal.signal(number, unwind) for number in heeded_signals() if number is not signal.SIGINT}
+    before = {number: signal.signal(number, unwind) for number in handled_signals() if number is not signal.SIGINT}
     try:
         yield
     except BaseExceptionGroup as group:
@@ -93,7 +93,7 @@ async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
     try:
-        with heeding_signals(heed):
+        with handling_signals(heed):
             return await task
     except asyncio.CancelledError:
         if not heard:

@@ -23,7 +23,7 @@ from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
-from rolecall.worker.supervisor import UNBEGUN, Command, start_process
+from rolecall.worker.supervisor import STOPPED_EARLY, Command, start_process
 
 __all__ = ["Reload", "ReloadDirs", "is_own_code", "run_and_reload", "wants_reload"]
 
@@ -114,7 +114,7 @@ class Reloader:
             if not (self._stopping.is_set() or self._changed.is_set()):
                 log.warning("%s ended with %d; it restarts when the code changes", self._command.name, code)
                 await self._change_or_stop()
-        return 0 if code in UNBEGUN else max(code, -code)
+        return 0 if code in STOPPED_EARLY else max(code, -code)
 
     async def _run_once(self) -> int:
         process = self._process = await start_process(self._command)

@@ -23,7 +23,7 @@ from rolecall.config import DatabaseSettings, Setting, Settings, read_settings
 from rolecall.config.database import DATA_DIR, DATABASE_URL
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
-from rolecall.db.embedded.server import EmbeddedServer, kept_running
+from rolecall.db.embedded.server import EmbeddedServer, keep_running
 from rolecall.db.migrator import ROLECALL, Migrations, bring_up_to_date, check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
@@ -81,7 +81,7 @@ class Shell:
             _require_data(settings)
         with EmbeddedServer(settings.data_dir) as server:
             dsn = server.dsn()
-            with kept_running(server):
+            with keep_running(server):
                 yield dsn
 
     @contextmanager

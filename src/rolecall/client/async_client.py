@@ -16,21 +16,21 @@ from rolecall.app import App
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
 from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import (
-    Teller,
-    entries,
-    following_async,
+    ClientEvents,
+    admitted_tasks,
+    as_ids,
     has_hidden_values,
     in_trace,
-    kept_async,
-    several,
-    suggesting,
-    until_async,
+    next_tasks_of_async,
+    poll_until_async,
+    suggesting_handlers,
+    with_large_values_stored_async,
 )
-from rolecall.client.transactions import require_block, tell_workers
+from rolecall.client.transactions import notify_workers, require_block
 from rolecall.client.typed_calls import AsyncTypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
 from rolecall.db.joined import AsyncAnyConnection, join_async
-from rolecall.db.run import run_all_async, run_async, translated
+from rolecall.db.run import run_all_async, run_async, translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
@@ -69,11 +69,11 @@ class AsyncClient(AsyncTypedCalls):
         self._pools = AsyncPools(database, pooled=pooled)
         self._app = app
         self._tracing = tracing_of(app.sinks if app else ())
-        self._teller = Teller(self, app)
+        self._teller = ClientEvents(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
         if app is not None:
-            app.clients.awaited.take(self)
+            app.clients.async_client.take(self)
 
     async def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""
@@ -99,8 +99,8 @@ class AsyncClient(AsyncTypedCalls):
         self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
     ) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing. The results are in the order of the batch."""
-        with self._teller.of_misfits():
-            wanted = await kept_async(list(entries(batch, self._app)), self._app)
+        with self._teller.emit_misfits():
+            wanted = await with_large_values_stored_async(list(admitted_tasks(batch, self._app)), self._app)
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
@@ -110,15 +110,15 @@ class AsyncClient(AsyncTypedCalls):
                 is_confidential=has_hidden_values(wanted, self._app),
             )
             await self._declare(connection)
-            with self._teller.of(*statements, joined=connection) as collector:
+            with self._teller.collect(*statements, joined=connection) as collector:
                 async with self._connection(connection) as here:
-                    with suggesting(wanted, self._app):
+                    with suggesting_handlers(wanted, self._app):
                         chunks = await run_all_async(here, statements, collector)
             answers = [stored for chunk in chunks for stored in chunk]
             if asking is not None:
                 asking.stored(answers)
         if THIS_PROCESS.subscribers:
-            tell_workers(self, WAKE_CHANNEL, connection)
+            notify_workers(self, WAKE_CHANNEL, connection)
         return answers
 
     @asynccontextmanager
@@ -138,13 +138,13 @@ class AsyncClient(AsyncTypedCalls):
                 yield here
             return
         async with AsyncExitStack() as stack:
-            with translated():
+            with translating_errors():
                 here = await stack.enter_async_context(self._pools.connection())
                 block = await stack.enter_async_context(here.transaction())
             after_commit = AfterCommit(here, [self])
             with after_commit.surround():
                 yield here
-        await make_calls_async(after_commit.ended(block))
+        await make_calls_async(after_commit.close(block))
 
     def after_commit(self, call: Call) -> None:
         """Call a function after the commit of the surrounding `transaction()`.
@@ -157,11 +157,11 @@ class AsyncClient(AsyncTypedCalls):
 
     async def cancel(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
         """Cancel tasks. Return for each: cancelled, requested (it was running), finished or missing."""
-        return await self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
+        return await self._run_and_notify(CANCEL_CHANNEL, tasks.cancel(as_ids(ids)), connection)
 
     async def retry(self, ids: int | Iterable[int], *, connection: AsyncJoinable | None = None) -> dict[int, str]:
         """Retry failed and cancelled tasks. Return for each: pending, open, completed, duplicate or missing."""
-        return await self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
+        return await self._run_and_notify(WAKE_CHANNEL, tasks.retry(as_ids(ids)), connection)
 
     async def spawn(
         self,
@@ -172,7 +172,7 @@ class AsyncClient(AsyncTypedCalls):
         connection: AsyncJoinable | None = None,
     ) -> list[Enqueued]:
         """Add children to a running or waiting task. Raises InvalidTask and ParentNotOpen."""
-        children = await kept_async(list(batch), self._app)
+        children = await with_large_values_stored_async(list(batch), self._app)
         return await self._run(structure.spawn(parent_id, children, serial=serial), connection)
 
     async def tree(self, root_id: int) -> list[TreeNode]:
@@ -197,7 +197,7 @@ class AsyncClient(AsyncTypedCalls):
         and UnknownRole.
         """
         await self._declare(connection)
-        after = await following_async(continue_with, follow_ups, self._app)
+        after = await next_tasks_of_async(continue_with, follow_ups, self._app)
         return await self._run(outside.complete(task_id, result, after), connection)
 
     async def fail(self, task_id: int, error: str, *, connection: AsyncJoinable | None = None) -> str:
@@ -227,7 +227,7 @@ class AsyncClient(AsyncTypedCalls):
     ) -> int:
         """Complete the task of a completion token and return its id. Raises InvalidToken and InvalidTask."""
         await self._declare(connection)
-        after = await following_async(continue_with, follow_ups, self._app)
+        after = await next_tasks_of_async(continue_with, follow_ups, self._app)
         return await self._run(outside.complete_by_token(token, result, after), connection)
 
     async def fail_by_token(self, token: str, error: str, *, connection: AsyncJoinable | None = None) -> int:
@@ -241,7 +241,7 @@ class AsyncClient(AsyncTypedCalls):
 
         Return the time since when each task is due, in the order of the ids.
         """
-        return await self._tell(WAKE_CHANNEL, outside.trigger(several(ids)), connection)
+        return await self._run_and_notify(WAKE_CHANNEL, outside.trigger(as_ids(ids)), connection)
 
     async def get_chain(self, chain_id: int) -> Chain:
         """Return a chain by the id of its first task. Raises ChainNotFound."""
@@ -254,7 +254,7 @@ class AsyncClient(AsyncTypedCalls):
     async def wait_chain(self, chain_id: int, timeout: float = inf) -> Chain:
         """Return a chain once its last task has finished, with any outcome. Raises WaitTimeout and ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=timeout, chain=True)
-        return await until_async(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
+        return await poll_until_async(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
 
     async def complete_chain(
         self,
@@ -267,7 +267,7 @@ class AsyncClient(AsyncTypedCalls):
     ) -> str:
         """Complete the open task of a chain. Return completed, finished (the chain had finished) or missing."""
         await self._declare(connection)
-        after = await following_async(continue_with, follow_ups, self._app)
+        after = await next_tasks_of_async(continue_with, follow_ups, self._app)
         return await self._run(chains.complete(chain_id, result, after), connection)
 
     @asynccontextmanager
@@ -286,11 +286,11 @@ class AsyncClient(AsyncTypedCalls):
         """
         await self._declare(connection)
         async with AsyncExitStack() as stack:
-            collector = stack.enter_context(self._teller.of_ends(connection))
+            collector = stack.enter_context(self._teller.collect_ends(connection))
             if connection is not None:
                 here = await require_transaction_async(join_async(connection))
             else:
-                with translated():
+                with translating_errors():
                     here = await stack.enter_async_context(self._pools.connection())
                     await stack.enter_async_context(here.transaction())
             yield await AsyncHeldChain(here, chain_id, self._app, collector).hold()
@@ -303,7 +303,7 @@ class AsyncClient(AsyncTypedCalls):
         Return the number of deleted tasks by chain; ids without a chain are omitted. Running handlers must stop
         (reason `deleted`).
         """
-        return await self._run(chains.delete(several(ids), cascade=cascade), connection)
+        return await self._run(chains.delete(as_ids(ids), cascade=cascade), connection)
 
     async def counts(self) -> list[RoleCount]:
         """Count the tasks of each role by status."""
@@ -326,15 +326,15 @@ class AsyncClient(AsyncTypedCalls):
         return await self._run(keys.capacities(after, limit))
 
     async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T:
-        with self._teller.of(statement, joined=joined) as collector:
+        with self._teller.collect(statement, joined=joined) as collector:
             async with self._connection(joined) as connection:
                 return await run_async(connection, statement, collector)
 
-    async def _tell(self, channel: str, statement: Statement[T], joined: AsyncJoinable | None) -> T:
+    async def _run_and_notify(self, channel: str, statement: Statement[T], joined: AsyncJoinable | None) -> T:
         """Run a statement and notify in-process workers, which receive no other notification."""
         answer = await self._run(statement, joined)
         if THIS_PROCESS.subscribers:
-            tell_workers(self, channel, joined)
+            notify_workers(self, channel, joined)
         return answer
 
     async def _declare(self, joined: AsyncJoinable | None) -> None:
@@ -352,9 +352,9 @@ class AsyncClient(AsyncTypedCalls):
     @asynccontextmanager
     async def _connection(self, joined: AsyncJoinable | None) -> AsyncIterator[AsyncAnyConnection]:
         if joined is not None:
-            with translated():
+            with translating_errors():
                 yield join_async(joined)
             return
-        with translated():
+        with translating_errors():
             async with self._pools.connection() as connection:
                 yield connection

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Self, TypeVar
 
 from rolecall.app import App
-from rolecall.client.requests import following, following_async
+from rolecall.client.requests import next_tasks_of, next_tasks_of_async
 from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.joined import AnyConnection, AsyncAnyConnection
 from rolecall.db.run import is_free, run, run_async
@@ -50,7 +50,7 @@ class HeldChain:
     ) -> None:
         """Complete the open task. Raises ChainError if there is none, InvalidTask and UnknownRole."""
         task = _open_task(self.id, self.task)
-        self._run(outside.complete(task.id, result, following(continue_with, follow_ups, self._app)))
+        self._run(outside.complete(task.id, result, next_tasks_of(continue_with, follow_ups, self._app)))
         self.hold()
 
     def fail(self, error: str) -> None:
@@ -59,7 +59,7 @@ class HeldChain:
         self.hold()
 
     def _run(self, statement: Statement[T]) -> T:
-        return run(self._connection, statement, self._collector if statement.tells else None)
+        return run(self._connection, statement, self._collector if statement.event_kinds else None)
 
 
 class AsyncHeldChain:
@@ -87,7 +87,7 @@ class AsyncHeldChain:
     ) -> None:
         """Complete the open task. Raises ChainError if there is none, InvalidTask and UnknownRole."""
         task = _open_task(self.id, self.task)
-        after = await following_async(continue_with, follow_ups, self._app)
+        after = await next_tasks_of_async(continue_with, follow_ups, self._app)
         await self._run(outside.complete(task.id, result, after))
         await self.hold()
 
@@ -97,7 +97,7 @@ class AsyncHeldChain:
         await self.hold()
 
     async def _run(self, statement: Statement[T]) -> T:
-        return await run_async(self._connection, statement, self._collector if statement.tells else None)
+        return await run_async(self._connection, statement, self._collector if statement.event_kinds else None)
 
 
 def require_transaction(connection: AnyConnection) -> AnyConnection:

@@ -29,8 +29,8 @@ __all__ = [
     "Pool",
     "Pools",
     "Source",
-    "explained",
-    "explained_async",
+    "explaining_timeouts",
+    "explaining_timeouts_async",
     "require_answer",
     "require_answer_async",
 ]
@@ -49,8 +49,8 @@ class Pools:
 
     def __init__(self, database: str | Pool | None, *, pooled: bool | None) -> None:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
-        self._given = database if isinstance(database, ConnectionPool) else None
-        self._own: dict[int, Pool] = {}
+        self._callers_pool = database if isinstance(database, ConnectionPool) else None
+        self._own_pool: dict[int, Pool] = {}
         self._dsn: str | None = None
         self._turns: dict[int, Lock] = {}
         _close_at_exit(self)
@@ -59,28 +59,28 @@ class Pools:
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
         """Lend a connection for the block. Raises DatabaseUnavailable, with the reason."""
         lender = self.get()
-        with explained(self._dsn), lender.connection() as connection:
+        with explaining_timeouts(self._dsn), lender.connection() as connection:
             yield connection
 
     def get(self) -> Pool:
         """Return the open pool. Raises DatabaseUnavailable at once if the server rejects the connection."""
-        if self._given is not None:
-            return self._given
+        if self._callers_pool is not None:
+            return self._callers_pool
         process = os.getpid()
         with self._turn(process):
-            if process not in self._own:
+            if process not in self._own_pool:
                 self._dsn = self._source.attach()
                 require_answer(self._dsn)
-                own = pool(self._dsn, "client", Pooler(told=self._source.pooled()))
+                own = pool(self._dsn, "client", Pooler(configured=self._source.pooled()))
                 own.open()
-                self._own[process] = own
-            return self._own[process]
+                self._own_pool[process] = own
+            return self._own_pool[process]
 
     def close(self) -> None:
         """Close the client's own pool. It is opened again by a later `get`."""
         process = os.getpid()
         with self._turn(process):
-            own = self._own.pop(process, None)
+            own = self._own_pool.pop(process, None)
             if own is not None:
                 own.close()
             self._source.detach()
@@ -95,8 +95,8 @@ class AsyncPools:
 
     def __init__(self, database: str | AsyncPool | None, *, pooled: bool | None) -> None:
         self._source = Source(database if isinstance(database, str) else None, pooled=pooled)
-        self._given = database if isinstance(database, AsyncConnectionPool) else None
-        self._own: AsyncPool | None = None
+        self._callers_pool = database if isinstance(database, AsyncConnectionPool) else None
+        self._own_pool: AsyncPool | None = None
         self._dsn: str | None = None
         self._turn = asyncio.Lock()
 
@@ -104,26 +104,26 @@ class AsyncPools:
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """Lend a connection for the block. Raises DatabaseUnavailable, with the reason."""
         lender = await self.get()
-        async with explained_async(self._dsn), lender.connection() as connection:
+        async with explaining_timeouts_async(self._dsn), lender.connection() as connection:
             yield connection
 
     async def get(self) -> AsyncPool:
         """Return the open pool. Raises DatabaseUnavailable at once if the server rejects the connection."""
-        if self._given is not None:
-            return self._given
+        if self._callers_pool is not None:
+            return self._callers_pool
         async with self._turn:
-            if self._own is None:
+            if self._own_pool is None:
                 self._dsn = await asyncio.to_thread(self._source.attach)
                 await require_answer_async(self._dsn)
-                own = async_pool(self._dsn, "client", Pooler(told=self._source.pooled()))
+                own = async_pool(self._dsn, "client", Pooler(configured=self._source.pooled()))
                 await own.open()
-                self._own = own
-            return self._own
+                self._own_pool = own
+            return self._own_pool
 
     async def close(self) -> None:
         """Close the client's own pool. It is opened again by a later `get`."""
         async with self._turn:
-            own, self._own = self._own, None
+            own, self._own_pool = self._own_pool, None
             if own is not None:
                 await own.close()
             await asyncio.to_thread(self._source.detach)
@@ -152,7 +152,7 @@ async def require_answer_async(dsn: str) -> None:
 
 
 @contextmanager
-def explained(dsn: str | None) -> Iterator[None]:
+def explaining_timeouts(dsn: str | None) -> Iterator[None]:
     """Turn a PoolTimeout into DatabaseUnavailable with the reason. For the caller's pool (no DSN) it is re-raised."""
     try:
         yield
@@ -162,12 +162,12 @@ def explained(dsn: str | None) -> Iterator[None]:
         try:
             require_answer(dsn)
         except DatabaseUnavailable as error:
-            raise _told(late, error) from error
-        raise _told(late, ALL_IN_USE) from late
+            raise _unavailable(late, error) from error
+        raise _unavailable(late, ALL_IN_USE) from late
 
 
 @asynccontextmanager
-async def explained_async(dsn: str | None) -> AsyncIterator[None]:
+async def explaining_timeouts_async(dsn: str | None) -> AsyncIterator[None]:
     """Turn a PoolTimeout into DatabaseUnavailable with the reason. For the caller's pool (no DSN) it is re-raised."""
     try:
         yield
@@ -177,11 +177,11 @@ async def explained_async(dsn: str | None) -> AsyncIterator[None]:
         try:
             await require_answer_async(dsn)
         except DatabaseUnavailable as error:
-            raise _told(late, error) from error
-        raise _told(late, ALL_IN_USE) from late
+            raise _unavailable(late, error) from error
+        raise _unavailable(late, ALL_IN_USE) from late
 
 
-def _told(late: PoolTimeout, reason: object) -> DatabaseUnavailable:
+def _unavailable(late: PoolTimeout, reason: object) -> DatabaseUnavailable:
     return DatabaseUnavailable(f"{late}: {reason}")
 
 

@@ -39,25 +39,25 @@ from rolecall.telemetry.tracing import Asking, Tracing
 
 __all__ = [
     "AnyTask",
-    "Teller",
-    "called",
-    "entries",
-    "following",
-    "following_async",
+    "ClientEvents",
+    "admitted_tasks",
+    "as_ids",
     "has_hidden_values",
     "in_trace",
-    "kept",
-    "kept_async",
     "new_task",
+    "next_tasks_of",
+    "next_tasks_of_async",
     "no_handler",
     "pauses",
+    "poll_until",
+    "poll_until_async",
     "require_binding",
     "require_known",
     "require_options",
-    "several",
-    "suggesting",
-    "until",
-    "until_async",
+    "suggesting_handlers",
+    "task_and_connection",
+    "with_large_values_stored",
+    "with_large_values_stored_async",
 ]
 
 AnyTask = NewTask | HandlerDefinition[..., object] | str
@@ -65,11 +65,13 @@ T = TypeVar("T")
 FIRST = 0.01
 LONGEST = 0.25
 GROWTH = 1.5
-UNHEARD = Emitter()
+NO_EMITTER = Emitter()
 OPTIONS = {*TaskOptions.__annotations__, "connection"}
 
 
-def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: App | None) -> tuple[NewTask[Any], Any]:
+def task_and_connection(
+    what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: App | None
+) -> tuple[NewTask[Any], Any]:
     """Build the task of an `enqueue` call, and return it with the connection to use.
 
     The payload is one argument, or its fields are keyword arguments. Raises the errors of `new_task`, and TypeError
@@ -87,7 +89,7 @@ def called(what: AnyTask, args: tuple[Any, ...], words: Mapping[str, Any], app: 
         return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
     payload = {word: options.pop(word) for word in words if word not in OPTIONS}
     _require_fields(what, words, payload)
-    return new_task(what, what.signature.named(args, payload), options, app), connection
+    return new_task(what, what.signature.assign_names(args, payload), options, app), connection
 
 
 def new_task(
@@ -109,42 +111,46 @@ def new_task(
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
         definition.require_entry("enqueue")
-        made = definition.made(_named(payload))
+        task = definition.made(_require_object(payload))
         if isinstance(what, str):
             # Type checkers do not know the handler, so the result is read as JSON values.
-            made = replace(made, returns=None)
-        return replace(made, **options) if options else made
+            task = replace(task, returns=None)
+        return replace(task, **options) if options else task
     if app is not None and options.get("role") in app.roles:
         require_known(str(what), app)
     return NewTask(handler=str(what), payload={} if payload is None else payload, **options)
 
 
-def entries(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTask]:
+def admitted_tasks(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTask]:
     """Return the batch. Iterating over it raises ContractBroken for a task that the app does not admit."""
     if app is None or not any(handler.links.bind_its_tasks for handler in app.handlers.values()):
         return batch
     return _admitted(batch, app)
 
 
-def following(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
+def next_tasks_of(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
     """Return the next tasks of a task that is completed from outside, or None.
 
     Large values are moved to their store. Raises ContractBroken for a follow-up that cannot start a chain, and
     PayloadMissing.
     """
-    wanted = NextTasks(continuation=continue_with, follow_ups=list(entries(follow_ups, app)))
-    if not (wanted.continuation or wanted.follow_ups):
+    next_tasks = NextTasks(continuation=continue_with, follow_ups=list(admitted_tasks(follow_ups, app)))
+    if not (next_tasks.continuation or next_tasks.follow_ups):
         return None
-    return wanted if app is None or app.large is None else with_next(wanted, partial(kept, app=app))
+    return (
+        next_tasks
+        if app is None or app.large is None
+        else with_next(next_tasks, partial(with_large_values_stored, app=app))
+    )
 
 
-async def following_async(
+async def next_tasks_of_async(
     continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None
 ) -> NextTasks | None:
     """Do the same without blocking the loop."""
     if app is None or app.large is None:
-        return following(continue_with, follow_ups, app)
-    return await asyncio.to_thread(following, continue_with, list(follow_ups), app)
+        return next_tasks_of(continue_with, follow_ups, app)
+    return await asyncio.to_thread(next_tasks_of, continue_with, list(follow_ups), app)
 
 
 def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
@@ -164,14 +170,14 @@ def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | No
         raise ConfigError(CLIENT_BINDING, variable="connection")
 
 
-def kept(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
+def with_large_values_stored(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
     """Return the batch with large values moved to their store, if the app has one. Blocks. Raises PayloadMissing."""
     return batch if app is None or app.large is None else app.large.detached(batch, app.handlers)
 
 
-async def kept_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
+async def with_large_values_stored_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
     """Do the same without blocking the loop."""
-    return batch if app is None or app.large is None else await asyncio.to_thread(kept, batch, app)
+    return batch if app is None or app.large is None else await asyncio.to_thread(with_large_values_stored, batch, app)
 
 
 def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:
@@ -179,7 +185,7 @@ def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractConte
     return nullcontext() if tracing is None else tracing.enqueuing(batch)
 
 
-def several(ids: int | Iterable[int]) -> list[int]:
+def as_ids(ids: int | Iterable[int]) -> list[int]:
     """Return one or more ids as a list."""
     return [ids] if isinstance(ids, int) else list(ids)
 
@@ -190,7 +196,7 @@ def _admitted(batch: Iterable[NewTask], app: App) -> Iterator[NewTask]:
         yield task
 
 
-def _named(payload: object) -> Mapping[str, object]:
+def _require_object(payload: object) -> Mapping[str, object]:
     if payload is None:
         return {}
     if not isinstance(payload, Mapping):
@@ -248,7 +254,7 @@ def require_known(handler: str, app: App) -> None:
 
 
 @contextmanager
-def suggesting(batch: Sequence[NewTask], app: App | None) -> Iterator[None]:
+def suggesting_handlers(batch: Sequence[NewTask], app: App | None) -> Iterator[None]:
     """Add a suggestion to UnknownRole if the name of a handler was misspelled."""
     try:
         yield
@@ -277,7 +283,7 @@ def pauses() -> Iterator[float]:
         pause = min(LONGEST, pause * GROWTH)
 
 
-def until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -> T:
+def poll_until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -> T:
     """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
     deadline = time.monotonic() + late.seconds
     for pause in pauses():
@@ -291,7 +297,7 @@ def until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -
     raise late
 
 
-async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], late: WaitTimeout) -> T:
+async def poll_until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], late: WaitTimeout) -> T:
     """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
     deadline = time.monotonic() + late.seconds
     for pause in pauses():
@@ -305,7 +311,7 @@ async def until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool
     raise late
 
 
-class Teller:
+class ClientEvents:
     """Emits events to the sinks of a client's app, if it has one.
 
     Events of the client's `transaction()` are emitted after its commit. Nothing is emitted for the caller's own
@@ -318,26 +324,28 @@ class Teller:
 
     @property
     def emitter(self) -> Emitter:
-        return UNHEARD if self._app is None else self._app.emitter
+        return NO_EMITTER if self._app is None else self._app.emitter
 
-    def of(self, *statements: Statement[Any], joined: object = None) -> AbstractContextManager[EventCollector | None]:
+    def collect(
+        self, *statements: Statement[Any], joined: object = None
+    ) -> AbstractContextManager[EventCollector | None]:
         """Collect the events of statements that run in the block, and emit them after it.
 
         Also emits an event if the database does not answer.
         """
-        return self._collecting(joined, *(statement.tells for statement in statements))
+        return self._collecting(joined, *(statement.event_kinds for statement in statements))
 
-    def of_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
+    def collect_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
         """Do the same for statements that may finish tasks."""
         return self._collecting(joined, ENDS)
 
     @contextmanager
-    def of_misfits(self) -> Iterator[None]:
+    def emit_misfits(self) -> Iterator[None]:
         """Emit an event for a ContractBroken that is raised in the block."""
         try:
             yield
         except ContractBroken as error:
-            self._tell(EventType.JOB_TYPE_VALIDATION_ERROR, error, SomeTask(handler=error.handler))
+            self._emit(EventType.JOB_TYPE_VALIDATION_ERROR, error, SomeTask(handler=error.handler))
             raise
 
     @contextmanager
@@ -345,24 +353,24 @@ class Teller:
         surrounding = None if joined is None else AfterCommit.of(self._client)
         if surrounding is not None and surrounding.connection is not joined:
             surrounding = None
-        lost = surrounding is None and _stands(joined)
+        lost = surrounding is None and _has_own_transaction(joined)
         collector = None if lost or self.emitter.wanted.isdisjoint(chain(*tells)) else EventCollector()
         try:
             yield collector
         except DatabaseUnavailable as error:
-            self._tell(EventType.STATE_ADAPTER_ERROR, error)
+            self._emit(EventType.STATE_ADAPTER_ERROR, error)
             raise
         if collector is not None and surrounding is not None:
-            surrounding.add(partial(self.emitter.emit, collector.told))
+            surrounding.add(partial(self.emitter.emit, collector.events))
         elif collector is not None:
-            self.emitter.emit(collector.told)
+            self.emitter.emit(collector.events)
 
-    def _tell(self, kind: EventType, error: Exception, task: SomeTask | None = None) -> None:
+    def _emit(self, kind: EventType, error: Exception, task: SomeTask | None = None) -> None:
         if kind in self.emitter.wanted:
             self.emitter.emit([Event(type=kind, at=time.time(), task=task, error=f"{type(error).__name__}: {error}")])
 
 
-def _stands(joined: object) -> bool:
+def _has_own_transaction(joined: object) -> bool:
     """Whether the caller's own transaction is open, or will be opened by the next statement.
 
     For connections of other libraries this is unknown and taken as true.

@@ -15,23 +15,23 @@ from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
 from rolecall.client.pools import Pool, Pools
 from rolecall.client.requests import (
-    Teller,
-    entries,
-    following,
+    ClientEvents,
+    admitted_tasks,
+    as_ids,
     has_hidden_values,
     in_trace,
-    kept,
+    next_tasks_of,
+    poll_until,
     require_binding,
-    several,
-    suggesting,
-    until,
+    suggesting_handlers,
+    with_large_values_stored,
 )
-from rolecall.client.transactions import plain, require_block, tell_workers
+from rolecall.client.transactions import notify_workers, require_block, require_sync
 from rolecall.client.typed_calls import TypedCalls
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
 from rolecall.db.foreign import Foreign
 from rolecall.db.joined import AnyConnection, join
-from rolecall.db.run import run, run_all, translated
+from rolecall.db.run import run, run_all, translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.insight import RoleCount
@@ -70,11 +70,11 @@ class Client(TypedCalls):
         self._pools = Pools(database, pooled=pooled)
         self._app = app
         self._tracing = tracing_of(app.sinks if app else ())
-        self._teller = Teller(self, app)
+        self._teller = ClientEvents(self, app)
         self._undeclared = app is not None
         self._joins_only = database is None
         if app is not None:
-            app.clients.plain.take(self)
+            app.clients.sync_client.take(self)
 
     def open(self) -> Self:
         """Connect and declare the app now instead of at the first enqueue."""
@@ -97,8 +97,8 @@ class Client(TypedCalls):
 
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing. The results are in the order of the batch."""
-        with self._teller.of_misfits():
-            wanted = kept(list(entries(batch, self._app)), self._app)
+        with self._teller.emit_misfits():
+            wanted = with_large_values_stored(list(admitted_tasks(batch, self._app)), self._app)
         if not wanted:
             return []
         with in_trace(self._tracing, wanted) as asking:
@@ -109,9 +109,9 @@ class Client(TypedCalls):
             )
             self._declare(connection)
             with (
-                self._teller.of(*statements, joined=connection) as collector,
+                self._teller.collect(*statements, joined=connection) as collector,
                 self._connection(connection) as here,
-                suggesting(wanted, self._app),
+                suggesting_handlers(wanted, self._app),
             ):
                 if isinstance(here, Foreign):
                     require_binding(here, wanted, self._app)
@@ -120,7 +120,7 @@ class Client(TypedCalls):
             if asking is not None:
                 asking.stored(answers)
         if THIS_PROCESS.subscribers:
-            tell_workers(self, WAKE_CHANNEL, connection)
+            notify_workers(self, WAKE_CHANNEL, connection)
         return answers
 
     @contextmanager
@@ -140,13 +140,13 @@ class Client(TypedCalls):
                 yield here
             return
         with ExitStack() as stack:
-            with translated():
+            with translating_errors():
                 here = stack.enter_context(self._pools.connection())
                 block = stack.enter_context(here.transaction())
             after_commit = AfterCommit(here, [self])
             with after_commit.surround():
                 yield here
-        make_calls(after_commit.ended(block))
+        make_calls(after_commit.close(block))
 
     def after_commit(self, call: Call) -> None:
         """Call a function after the commit of the surrounding `transaction()`.
@@ -155,15 +155,15 @@ class Client(TypedCalls):
         savepoint discards its calls. Errors are logged. Use a task for anything that must not be lost. Raises
         ConfigError outside the block, and TypeError for an async function, which only AsyncClient can await.
         """
-        require_block(self).add(plain(call))
+        require_block(self).add(require_sync(call))
 
     def cancel(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, str]:
         """Cancel tasks. Return for each: cancelled, requested (it was running), finished or missing."""
-        return self._tell(CANCEL_CHANNEL, tasks.cancel(several(ids)), connection)
+        return self._run_and_notify(CANCEL_CHANNEL, tasks.cancel(as_ids(ids)), connection)
 
     def retry(self, ids: int | Iterable[int], *, connection: Joinable | None = None) -> dict[int, str]:
         """Retry failed and cancelled tasks. Return for each: pending, open, completed, duplicate or missing."""
-        return self._tell(WAKE_CHANNEL, tasks.retry(several(ids)), connection)
+        return self._run_and_notify(WAKE_CHANNEL, tasks.retry(as_ids(ids)), connection)
 
     def spawn(
         self,
@@ -174,7 +174,9 @@ class Client(TypedCalls):
         connection: Joinable | None = None,
     ) -> list[Enqueued]:
         """Add children to a running or waiting task. Raises InvalidTask and ParentNotOpen."""
-        return self._run(structure.spawn(parent_id, kept(list(batch), self._app), serial=serial), connection)
+        return self._run(
+            structure.spawn(parent_id, with_large_values_stored(list(batch), self._app), serial=serial), connection
+        )
 
     def tree(self, root_id: int) -> list[TreeNode]:
         """Return a task and everything below it, level by level. Raises TaskNotFound."""
@@ -198,7 +200,9 @@ class Client(TypedCalls):
         and UnknownRole.
         """
         self._declare(connection)
-        return self._run(outside.complete(task_id, result, following(continue_with, follow_ups, self._app)), connection)
+        return self._run(
+            outside.complete(task_id, result, next_tasks_of(continue_with, follow_ups, self._app)), connection
+        )
 
     def fail(self, task_id: int, error: str, *, connection: Joinable | None = None) -> str:
         """Fail an open task permanently, without a worker.
@@ -226,7 +230,7 @@ class Client(TypedCalls):
         """Complete the task of a completion token and return its id. Raises InvalidToken and InvalidTask."""
         self._declare(connection)
         return self._run(
-            outside.complete_by_token(token, result, following(continue_with, follow_ups, self._app)), connection
+            outside.complete_by_token(token, result, next_tasks_of(continue_with, follow_ups, self._app)), connection
         )
 
     def fail_by_token(self, token: str, error: str, *, connection: Joinable | None = None) -> int:
@@ -238,7 +242,7 @@ class Client(TypedCalls):
 
         Return the time since when each task is due, in the order of the ids.
         """
-        return self._tell(WAKE_CHANNEL, outside.trigger(several(ids)), connection)
+        return self._run_and_notify(WAKE_CHANNEL, outside.trigger(as_ids(ids)), connection)
 
     def get_chain(self, chain_id: int) -> Chain:
         """Return a chain by the id of its first task. Raises ChainNotFound."""
@@ -251,7 +255,7 @@ class Client(TypedCalls):
     def wait_chain(self, chain_id: int, timeout: float = inf) -> Chain:
         """Return a chain once its last task has finished, with any outcome. Raises WaitTimeout and ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=timeout, chain=True)
-        return until(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
+        return poll_until(lambda: self.get_chain(chain_id), lambda chain: not chain.open, late)
 
     def complete_chain(
         self,
@@ -264,7 +268,9 @@ class Client(TypedCalls):
     ) -> str:
         """Complete the open task of a chain. Return completed, finished (the chain had finished) or missing."""
         self._declare(connection)
-        return self._run(chains.complete(chain_id, result, following(continue_with, follow_ups, self._app)), connection)
+        return self._run(
+            chains.complete(chain_id, result, next_tasks_of(continue_with, follow_ups, self._app)), connection
+        )
 
     @contextmanager
     def completing(self, chain_id: int, *, connection: Joinable | None = None) -> Iterator[HeldChain]:
@@ -280,11 +286,11 @@ class Client(TypedCalls):
         """
         self._declare(connection)
         with ExitStack() as stack:
-            collector = stack.enter_context(self._teller.of_ends(connection))
+            collector = stack.enter_context(self._teller.collect_ends(connection))
             if connection is not None:
                 here = require_transaction(join(connection))
             else:
-                with translated():
+                with translating_errors():
                     here = stack.enter_context(self._pools.connection())
                     stack.enter_context(here.transaction())
             yield HeldChain(here, chain_id, self._app, collector).hold()
@@ -297,7 +303,7 @@ class Client(TypedCalls):
         Return the number of deleted tasks by chain; ids without a chain are omitted. Running handlers must stop
         (reason `deleted`).
         """
-        return self._run(chains.delete(several(ids), cascade=cascade), connection)
+        return self._run(chains.delete(as_ids(ids), cascade=cascade), connection)
 
     def counts(self) -> list[RoleCount]:
         """Count the tasks of each role by status."""
@@ -320,14 +326,14 @@ class Client(TypedCalls):
         return self._run(keys.capacities(after, limit))
 
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
-        with self._teller.of(statement, joined=joined) as collector, self._connection(joined) as connection:
+        with self._teller.collect(statement, joined=joined) as collector, self._connection(joined) as connection:
             return run(connection, statement, collector)
 
-    def _tell(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
+    def _run_and_notify(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
         """Run a statement and notify in-process workers, which receive no other notification."""
         answer = self._run(statement, joined)
         if THIS_PROCESS.subscribers:
-            tell_workers(self, channel, joined)
+            notify_workers(self, channel, joined)
         return answer
 
     def _declare(self, joined: Joinable | None) -> None:
@@ -345,8 +351,8 @@ class Client(TypedCalls):
     @contextmanager
     def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
         if joined is not None:
-            with translated():
+            with translating_errors():
                 yield join(joined)
             return
-        with translated(), self._pools.connection() as connection:
+        with translating_errors(), self._pools.connection() as connection:
             yield connection

@@ -9,7 +9,7 @@ from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.model.errors import ConfigError
 from rolecall.wake.in_process import THIS_PROCESS
 
-__all__ = ["plain", "require_block", "tell_workers"]
+__all__ = ["notify_workers", "require_block", "require_sync"]
 
 
 def require_block(client: object) -> AfterCommit:
@@ -24,20 +24,20 @@ def require_block(client: object) -> AfterCommit:
     return surrounding
 
 
-def plain(call: Call) -> Call:
+def require_sync(call: Call) -> Call:
     """Return a synchronous function. Raises TypeError for an async one."""
     if iscoroutinefunction(call):
         raise TypeError(f"{call!r} is async: Client makes plain calls, AsyncClient awaits them")
     return call
 
 
-def tell_workers(client: object, channel: str, joined: object | None) -> None:
+def notify_workers(client: object, channel: str, joined: object | None) -> None:
     """Notify the workers of this process that listen in-process, after the commit.
 
     The commit of the caller's own transaction cannot be observed; workers then find the tasks by polling.
     """
-    tell = partial(THIS_PROCESS.say, channel, "")
+    notify = partial(THIS_PROCESS.say, channel, "")
     if joined is None:
-        tell()
+        notify()
     elif (surrounding := AfterCommit.of(client)) and surrounding.connection is joined:
-        surrounding.add(tell)
+        surrounding.add(notify)

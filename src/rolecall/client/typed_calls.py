@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 from rolecall.app import App, HandlerDefinition
-from rolecall.client.requests import AnyTask, Teller, called, until, until_async
+from rolecall.client.requests import AnyTask, ClientEvents, poll_until, poll_until_async, task_and_connection
 from rolecall.model.errors import WaitTimeout
 from rolecall.model.reading import ReadsResult
 from rolecall.model.states import TaskState
@@ -30,7 +30,7 @@ class TypedCalls(ABC):
     """`enqueue`, `get` and `wait` of the sync client."""
 
     _app: App | None
-    _teller: Teller
+    _teller: ClientEvents
 
     @overload
     def enqueue(
@@ -86,8 +86,8 @@ class TypedCalls(ABC):
         Type checkers check keyword arguments against the handler's parameters. To set options with them, use
         `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
-        with self._teller.of_misfits():
-            asked, connection = called(task, args, words, self._app)
+        with self._teller.emit_misfits():
+            asked, connection = task_and_connection(task, args, words, self._app)
         return self.enqueue_many([asked], connection=connection)[0]
 
     @abstractmethod
@@ -116,7 +116,7 @@ class TypedCalls(ABC):
     def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
         """Return the task, as `get` does, once it has finished. Raises WaitTimeout and TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
-        return until(lambda: self.get(task), lambda found: found.is_finished, late)
+        return poll_until(lambda: self.get(task), lambda found: found.is_finished, late)
 
     @abstractmethod
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T: ...
@@ -126,7 +126,7 @@ class AsyncTypedCalls(ABC):
     """`enqueue`, `get` and `wait` of the async client."""
 
     _app: App | None
-    _teller: Teller
+    _teller: ClientEvents
 
     @overload
     async def enqueue(
@@ -182,8 +182,8 @@ class AsyncTypedCalls(ABC):
         Type checkers check keyword arguments against the handler's parameters. To set options with them, use
         `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
-        with self._teller.of_misfits():
-            asked, connection = called(task, args, words, self._app)
+        with self._teller.emit_misfits():
+            asked, connection = task_and_connection(task, args, words, self._app)
         return (await self.enqueue_many([asked], connection=connection))[0]
 
     @abstractmethod
@@ -214,7 +214,7 @@ class AsyncTypedCalls(ABC):
     async def wait(self, task: Enqueued[Any] | int, timeout: float = inf) -> Task[Any]:
         """Return the task, as `get` does, once it has finished. Raises WaitTimeout and TaskNotFound."""
         late = WaitTimeout(task_id=id_of(task), seconds=timeout)
-        return await until_async(lambda: self.get(task), lambda found: found.is_finished, late)
+        return await poll_until_async(lambda: self.get(task), lambda found: found.is_finished, late)
 
     @abstractmethod
     async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T: ...

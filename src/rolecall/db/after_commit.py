@@ -55,7 +55,7 @@ class AfterCommit:
         before = SURROUNDING.get()
         SURROUNDING.set((*before, self))
         is_async = isinstance(self.connection, psycopg.AsyncConnection)
-        nested = (self._nested_async if is_async else self._nested)(self.connection.transaction)
+        nested = (self._wrap_transaction_async if is_async else self._wrap_transaction)(self.connection.transaction)
         # Patched on the connection itself, because the driver reports the end of a savepoint nowhere else.
         own = self.connection.__dict__
         outer = {name: own[name] for name in own.keys() & {"transaction"}}
@@ -67,13 +67,13 @@ class AfterCommit:
             own.update(outer)
             SURROUNDING.set(before)
 
-    def ended(self, transaction: AnyTransaction) -> list[Call]:
+    def close(self, transaction: AnyTransaction) -> list[Call]:
         """Close this and return the calls to make; none if the transaction was rolled back."""
         self._forget_since(0, transaction)
         self._open = False
         return self._calls
 
-    def _nested(self, begin: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_transaction(self, begin: Callable[..., Any]) -> Callable[..., Any]:
         @contextmanager
         def transaction(*args: Any, **kwargs: Any) -> Iterator[psycopg.Transaction]:
             so_far, inner = len(self._calls), None
@@ -85,7 +85,7 @@ class AfterCommit:
 
         return transaction
 
-    def _nested_async(self, begin: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_transaction_async(self, begin: Callable[..., Any]) -> Callable[..., Any]:
         @asynccontextmanager
         async def transaction(*args: Any, **kwargs: Any) -> AsyncIterator[psycopg.AsyncTransaction]:
             so_far, inner = len(self._calls), None

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from rolecall.db.pooler import AsyncConnection, Connection, Pooler
-from rolecall.db.run import require_life, require_life_async, translated
+from rolecall.db.run import require_life, require_life_async, translating_errors
 from rolecall.model.errors import ConfigError
 
 __all__ = ["AsyncConnection", "Connection", "Pooler", "async_pool", "connect", "connect_async", "pool", "with_defaults"]
@@ -42,10 +42,10 @@ def with_defaults(dsn: str, what: str) -> str:
 
 def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
     """Open a connection in autocommit. Without a `pooler`, statements are not prepared on it."""
-    with translated():
+    with translating_errors():
         connection = Connection.connect(with_defaults(dsn, what), **OURS)
         try:
-            connection.introduce(pooler or Pooler(told=True))
+            connection.introduce(pooler or Pooler(configured=True))
         except BaseException:
             connection.close()
             raise
@@ -57,7 +57,7 @@ async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> As
 
     A cancellation closes the unfinished connection.
     """
-    with translated():
+    with translating_errors():
         try:
             connection = await AsyncConnection.connect(with_defaults(dsn, what), **OURS)
         except asyncio.CancelledError as cancelled:
@@ -65,7 +65,7 @@ async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> As
             clear_frames(cancelled.__traceback__)
             raise
         try:
-            await connection.introduce(pooler or Pooler(told=True))
+            await connection.introduce(pooler or Pooler(configured=True))
         except BaseException:
             await connection.close()
             raise

@@ -78,7 +78,7 @@ def find_foreign(connection: object) -> Foreign | None:
     if _is_a(connection, "sqlalchemy.orm", "Session"):
         return _SqlalchemySession(connection)
     if _is_a(connection, "sqlalchemy.orm", "scoped_session"):
-        return _SqlalchemySession(_called(connection))
+        return _SqlalchemySession(_current_session(connection))
     if _is_a(connection, "sqlalchemy", "Connection"):
         return _SqlalchemyConnection(connection)
     if _is_a(connection, "psycopg2.extensions", "connection"):
@@ -93,7 +93,7 @@ def find_async_foreign(connection: object) -> AsyncForeign | None:
     if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncSession"):
         return _SqlalchemyAsyncSession(connection)
     if _is_a(connection, "sqlalchemy.ext.asyncio", "async_scoped_session"):
-        return _SqlalchemyAsyncSession(_called(connection))
+        return _SqlalchemyAsyncSession(_current_session(connection))
     if _is_a(connection, "sqlalchemy.ext.asyncio", "AsyncConnection"):
         return _SqlalchemyAsyncConnection(connection)
     return None
@@ -133,21 +133,21 @@ class _OfSqlalchemy(AnyForeign):
 class _SqlalchemyConnection(_OfSqlalchemy, Foreign):
     @property
     def binds_on_client(self) -> bool:
-        return bool(self._started().dialect.driver == "psycopg2")
+        return bool(self._active_connection().dialect.driver == "psycopg2")
 
     def is_free(self) -> bool:
-        return _commits_by_itself(self._started())
+        return _commits_by_itself(self._active_connection())
 
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        connection = self._started()
+        connection = self._active_connection()
         return _rows(connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
 
-    def _started(self) -> Any:
+    def _active_connection(self) -> Any:
         return self.connection
 
 
 class _SqlalchemySession(_SqlalchemyConnection):
-    def _started(self) -> Any:
+    def _active_connection(self) -> Any:
         # Begins the session's transaction if there is none.
         return self.connection.connection()
 
@@ -193,23 +193,23 @@ class _AsyncpgConnection(AsyncForeign):
         return not self.connection.is_in_transaction()
 
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        return [tuple(row) for row in await self.connection.fetch(_numbered(query), *params)]
+        return [tuple(row) for row in await self.connection.fetch(_number_parameters(query), *params)]
 
 
 class _SqlalchemyAsyncConnection(_OfSqlalchemy, AsyncForeign):
     async def is_free(self) -> bool:
-        return _commits_by_itself((await self._started()).sync_connection)
+        return _commits_by_itself((await self._active_connection()).sync_connection)
 
     async def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
-        connection = await self._started()
+        connection = await self._active_connection()
         return _rows(await connection.exec_driver_sql(_for_dialect(connection.dialect, query), tuple(params)))
 
-    async def _started(self) -> Any:
+    async def _active_connection(self) -> Any:
         return self.connection
 
 
 class _SqlalchemyAsyncSession(_SqlalchemyAsyncConnection):
-    async def _started(self) -> Any:
+    async def _active_connection(self) -> Any:
         # Begins the session's transaction if there is none.
         return await self.connection.connection()
 
@@ -236,7 +236,7 @@ def _find_django(connection: object) -> Foreign | None:
     return None
 
 
-def _called(registry: object) -> Any:
+def _current_session(registry: object) -> Any:
     return registry() if callable(registry) else registry
 
 
@@ -255,11 +255,11 @@ def _rows(result: Any) -> list[Row]:
 
 def _for_dialect(dialect: Any, query: str) -> str:
     _require_postgres(dialect.name)
-    return _numbered(query) if dialect.paramstyle == "numeric_dollar" else query
+    return _number_parameters(query) if dialect.paramstyle == "numeric_dollar" else query
 
 
 @cache
-def _numbered(query: str) -> str:
+def _number_parameters(query: str) -> str:
     """Write parameters as $1, $2; JSON is passed as text, so that no codec of the connection encodes it again."""
     number = 0
 

@@ -114,7 +114,7 @@ def _text(sql: Composable) -> str:
     return sql.as_string(None)
 
 
-def _qualified(index: _Index) -> str:
+def _qualify(index: _Index) -> str:
     return f"{index.schema}.{index.table}"
 
 
@@ -125,7 +125,7 @@ def _is_empty(index: _Index) -> Statement[bool]:
 
 def _is_partitioned(index: _Index) -> Statement[bool]:
     query = "select relkind = 'p' from pg_class where oid = %s::regclass"
-    return Statement(query=query, params=(_qualified(index),), read=single)
+    return Statement(query=query, params=(_qualify(index),), read=single)
 
 
 def _is_invalid(schema: str, name: str) -> Statement[bool]:
@@ -144,7 +144,7 @@ def _without(index: _Index) -> Statement[list[tuple[int, _Relation]]]:
         " where isleaf and not exists (select from pg_index join pg_inherits on inhrelid = indexrelid"
         " where indrelid = relid and inhparent = to_regclass(%s)) order by nspname, relname"
     )
-    params = (_qualified(index), f"{index.schema}.{index.name}")
+    params = (_qualify(index), f"{index.schema}.{index.name}")
     return Statement(
         query=query,
         params=params,

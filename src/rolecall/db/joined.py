@@ -31,7 +31,7 @@ def join(connection: object) -> AnyConnection:
         if foreign.is_idle_driver:
             _refuse_sqlalchemys(connection)
         return foreign
-    raise _refused(connection, psycopg.Connection, SYNC, f"AsyncClient takes {ASYNC}")
+    raise _refusal(connection, psycopg.Connection, SYNC, f"AsyncClient takes {ASYNC}")
 
 
 def join_async(connection: object) -> AsyncAnyConnection:
@@ -44,7 +44,7 @@ def join_async(connection: object) -> AsyncAnyConnection:
         if foreign.is_idle_driver:
             _refuse_sqlalchemys(connection)
         return foreign
-    raise _refused(connection, psycopg.AsyncConnection, ASYNC, f"Client takes {SYNC}")
+    raise _refusal(connection, psycopg.AsyncConnection, ASYNC, f"Client takes {SYNC}")
 
 
 def _is_idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
@@ -71,7 +71,7 @@ def _refuse_sqlalchemys(connection: object) -> None:
 OWN: WeakSet[object] = WeakSet()
 
 
-def _refused(connection: object, wanted: type, kinds: str, hint: str) -> ConfigError:
+def _refusal(connection: object, wanted: type, kinds: str, hint: str) -> ConfigError:
     kind = type(connection)
     found = f"{kind.__module__}.{kind.__qualname__}"
     return ConfigError(

@@ -18,7 +18,7 @@ from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing
 __all__ = [
     "FUNCTIONS_VERSION",
     "ROLECALL",
-    "Applied",
+    "AppliedMigration",
     "Migration",
     "Migrations",
     "Phase",
@@ -103,7 +103,7 @@ class SqlFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedMigration:
     """A row of rolecall.schema_migrations."""
 
     version: int
@@ -115,7 +115,7 @@ class Applied:
 class State:
     """The state of a database: applied steps and file checksums of a package, and all functions and views."""
 
-    applied: list[Applied] = field(default_factory=list)
+    applied: list[AppliedMigration] = field(default_factory=list)
     files: Mapping[str, str] = field(default_factory=dict)
     objects: frozenset[str] = frozenset()
 
@@ -163,13 +163,13 @@ class Migrations:
 
     def read(self) -> Release:
         """Read each file once. Raises InvalidDeclaration if the files cannot be applied."""
-        return Release(package=self.name, numbered=self._numbered(), files=self._files())
+        return Release(package=self.name, numbered=self._numbered_files(), files=self._files())
 
-    def _numbered(self) -> list[Migration]:
+    def _numbered_files(self) -> list[Migration]:
         found = [self._migration(file) for _, file in self._sql_files(self.folder)]
         twice = [f"{version:04d}" for version, times in Counter(each.version for each in found).items() if times > 1]
         if twice:
-            raise self._broken(f"more than one file has the number {', '.join(twice)}")
+            raise self._invalid(f"more than one file has the number {', '.join(twice)}")
         return sorted(found, key=lambda migration: migration.version)
 
     def _files(self) -> list[SqlFile]:
@@ -182,7 +182,7 @@ class Migrations:
     def _migration(self, file: Traversable) -> Migration:
         match = NUMBERED.fullmatch(file.name)
         if match is None or int(match[1]) == FUNCTIONS_VERSION:
-            raise self._broken(f"{file.name} is not called like 0001_what_it_does.sql")
+            raise self._invalid(f"{file.name} is not called like 0001_what_it_does.sql")
         sql = self._text(file)
         header = BREAKING.search(sql)
         breaking = header is None or header[1] == "yes"
@@ -197,24 +197,24 @@ class Migrations:
             phase = Phase(given[1]) if given else Phase.EXPAND
         except ValueError:
             known = ", ".join(each.value for each in Phase)
-            raise self._broken(f"{file.name} has an unknown phase; it is one of {known}") from None
+            raise self._invalid(f"{file.name} has an unknown phase; it is one of {known}") from None
         if phase is Phase.FUNCTIONS and (ALONE.search(sql) or self.functions is None):
-            raise self._broken(f"{file.name} cannot be applied in the transaction of the functions")
+            raise self._invalid(f"{file.name} cannot be applied in the transaction of the functions")
         return phase
 
     def _sql_files(self, folder: Traversable) -> list[tuple[str, Traversable]]:
         try:
             return list(_sql_files(folder))
         except OSError as error:
-            raise self._broken(f"{folder} cannot be read: {error.strerror}") from error
+            raise self._invalid(f"{folder} cannot be read: {error.strerror}") from error
 
     def _text(self, file: Traversable) -> str:
         try:
             return file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise self._broken(f"{file.name} cannot be read: {error}") from error
+            raise self._invalid(f"{file.name} cannot be read: {error}") from error
 
-    def _broken(self, problem: str) -> InvalidDeclaration:
+    def _invalid(self, problem: str) -> InvalidDeclaration:
         return InvalidDeclaration(f"the migrations of {self.name!r} cannot be applied: {problem}")
 
 
@@ -254,7 +254,7 @@ def changed_files(release: Release, state: State) -> list[SqlFile]:
     ]
 
 
-def refuse_newer(release: Release, applied: Iterable[Applied], *, even_compatible: bool) -> None:
+def refuse_newer(release: Release, applied: Iterable[AppliedMigration], *, even_compatible: bool) -> None:
     """Raise SchemaTooNew if the database has steps that this release does not know.
 
     Steps marked as compatible (`-- breaking: no`) are rejected only if `even_compatible`.
@@ -265,7 +265,7 @@ def refuse_newer(release: Release, applied: Iterable[Applied], *, even_compatibl
         raise SchemaTooNew(package=release.package, known=known, found=max(row.version for row in newer))
 
 
-def require_current(release: Release, applied: Iterable[Applied]) -> None:
+def require_current(release: Release, applied: Iterable[AppliedMigration]) -> None:
     """Raise unless this release can run on a database in this state.
 
     Functions of another release are accepted, because two releases share a database during a deployment. Objects that a

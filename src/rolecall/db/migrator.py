@@ -43,8 +43,8 @@ from rolecall.db.migrations import (
 )
 from rolecall.db.privileges import are_granted, grant, needing_the_owner, roles_text
 from rolecall.db.register import REGISTER, exists, read_register, read_state, record
-from rolecall.db.run import run, run_async, translated
-from rolecall.db.trying import BRIEFLY, insist
+from rolecall.db.run import run, run_async, translating_errors
+from rolecall.db.trying import BRIEFLY, retry_until_locked
 from rolecall.model.errors import DatabaseUnavailable, MigrationFailed, SchemaTooNew
 from rolecall.sql import retention
 from rolecall.sql.statement import Statement, single
@@ -53,7 +53,7 @@ __all__ = [
     "PATIENCE",
     "ROLECALL",
     "Migrations",
-    "Planned",
+    "PlannedMigration",
     "bring_up_to_date",
     "check",
     "check_async",
@@ -91,7 +91,7 @@ from pg_class where oid in (%s::regclass, %s::regclass)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedMigration:
     """A pending step: whether it runs in a transaction and, for functions and views, which files it applies."""
 
     step: str
@@ -117,11 +117,11 @@ def migrate(
     InvalidDeclaration for files that cannot be applied.
     """
     release, done = migrations.read(), list[str]()
-    with translated(), _unprepared(conn):
+    with translating_errors(), _without_prepared_statements(conn):
         while steps := _pending_steps(conn, release):
-            with _named(release, steps[0]):
+            with _naming_step(release, steps[0]):
                 _make_register(conn)
-            applied = insist(conn, steps[0].label, lambda: _apply_next(conn, release, patience), patience)
+            applied = retry_until_locked(conn, steps[0].label, lambda: _apply_next(conn, release, patience), patience)
             if applied is None:
                 sleep(BETWEEN_LOOKS * random.uniform(0.5, 1.0))
             else:
@@ -136,7 +136,7 @@ def grant_roles(conn: Connection) -> None:
 
     Commits: the connection must not be in a transaction. Raises ConfigError for a user who may not make them.
     """
-    with translated(), _unprepared(conn):
+    with translating_errors(), _without_prepared_statements(conn):
         while not _try_to_grant(conn):
             sleep(BETWEEN_LOOKS)
 
@@ -146,12 +146,12 @@ def pending(conn: Connection, migrations: Migrations = ROLECALL) -> list[str]:
     return [step.label for step in _pending_steps(conn, migrations.read())]
 
 
-def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[Planned]:
+def plan(conn: Connection, migrations: Migrations = ROLECALL) -> list[PlannedMigration]:
     """Return the steps that migrate would apply now. Changes nothing."""
     release = migrations.read()
     changed = tuple(file.name for file in changed_files(release, read_state(conn, release)))
     return [
-        Planned(
+        PlannedMigration(
             step=step.label,
             transaction=not step.alone,
             files=changed if step.version == FUNCTIONS_VERSION else (),
@@ -209,7 +209,7 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
 
 
 @contextmanager
-def _unprepared(conn: Connection) -> Iterator[None]:
+def _without_prepared_statements(conn: Connection) -> Iterator[None]:
     """Prepare nothing: behind a transaction pooler the next transaction runs in a session that does not know it."""
     threshold, conn.prepare_threshold = conn.prepare_threshold, None
     try:
@@ -231,7 +231,7 @@ def _apply_next(conn: Connection, release: Release, patience: float) -> list[str
             return []
         batch = _first_batch(steps)
         for step in batch:
-            with _named(release, step):
+            with _naming_step(release, step):
                 _apply(conn, release, step, patience)
             _execute(conn, record(release, step))
         if release.package == ROLECALL.name and are_granted(conn):
@@ -276,7 +276,7 @@ def _apply(conn: Connection, release: Release, step: Migration, patience: float)
 
 
 @contextmanager
-def _named(release: Release, step: Migration) -> Iterator[None]:
+def _naming_step(release: Release, step: Migration) -> Iterator[None]:
     """Name the step that the database rejects. Missing locks and a read-only database are no fault of the step."""
     try:
         yield
@@ -323,7 +323,7 @@ def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
         for statement in statements(step.sql):
             for piece in pieces(other, statement):
                 if piece.briefly:
-                    insist(other, step.label, partial(_execute_briefly, other, piece.sql), patience)
+                    retry_until_locked(other, step.label, partial(_execute_briefly, other, piece.sql), patience)
                 else:
                     _execute(other, piece.sql)
 

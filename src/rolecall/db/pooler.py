@@ -28,36 +28,36 @@ log = logging.getLogger("rolecall.db")
 
 
 class Pooler:
-    """What is known about a pooler in front of one database: configured (`told`), or detected by the first
+    """What is known about a pooler in front of one database: `configured`, or detected by the first
     connection.
     """
 
-    def __init__(self, *, told: bool | None = None) -> None:
-        self._told = told
-        self._stands = bool(told)
+    def __init__(self, *, configured: bool | None = None) -> None:
+        self._configured = configured
+        self._is_present = bool(configured)
         self._direct: bool | None = None
 
     @property
-    def stands(self) -> bool:
+    def is_present(self) -> bool:
         """True if nothing may be prepared or set on connections."""
-        return self._stands
+        return self._is_present
 
     @property
     def direct(self) -> bool:
         """True if every connection so far was served by the backend that greeted it, whatever was configured."""
-        return self._direct is True and not self._stands
+        return self._direct is True and not self._is_present
 
-    def meet(self, greeted_by: int, served_by: int) -> None:
+    def compare(self, greeted_by: int, served_by: int) -> None:
         """Compare the process id with which a connection was greeted and that of the backend that serves it."""
         self._direct = self._direct is not False and greeted_by == served_by
-        if self._told is None and greeted_by != served_by:
-            self.notice()
+        if self._configured is None and greeted_by != served_by:
+            self.assume_present()
 
-    def notice(self) -> None:
+    def assume_present(self) -> None:
         """Assume a pooler from now on, whatever was configured, and log it once."""
-        if not self._stands:
-            self._stands = True
-            level = logging.INFO if self._told is None else logging.WARNING
+        if not self._is_present:
+            self._is_present = True
+            level = logging.INFO if self._configured is None else logging.WARNING
             log.log(level, "A pooler is in front of the database: nothing is prepared or set on its connections")
 
 
@@ -74,7 +74,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         """Detect a pooler, and turn JIT compilation off if there is none."""
         with self.cursor() as cursor:
             usual = _learn(self, pooler, cursor.execute(QUESTION, (self.info.backend_pid,)).fetchone())
-            if not usual and not pooler.stands:
+            if not usual and not pooler.is_present:
                 cursor.execute(SET_USUAL)
             elif not usual:
                 self.isolation_level = IsolationLevel.READ_COMMITTED
@@ -98,7 +98,7 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
         async with self.cursor() as cursor:
             await cursor.execute(QUESTION, (self.info.backend_pid,))
             usual = _learn(self, pooler, await cursor.fetchone())
-            if not usual and not pooler.stands:
+            if not usual and not pooler.is_present:
                 await cursor.execute(SET_USUAL)
             elif not usual:
                 await self.set_isolation_level(IsolationLevel.READ_COMMITTED)
@@ -112,13 +112,13 @@ def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tup
     if answer is None:
         raise psycopg.OperationalError("the server did not report its process id")
     served_by, level, _ = answer
-    pooler.meet(connection.info.backend_pid, served_by)
+    pooler.compare(connection.info.backend_pid, served_by)
     connection.pooler = pooler
-    connection.prepare_threshold = None if pooler.stands else PREPARE_AFTER
+    connection.prepare_threshold = None if pooler.is_present else PREPARE_AFTER
     return bool(level == USUAL)
 
 
 def _forget(connection: Connection | AsyncConnection) -> None:
     connection.prepare_threshold = None
     if connection.pooler is not None:
-        connection.pooler.notice()
+        connection.pooler.assume_present()

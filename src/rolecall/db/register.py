@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from rolecall.db.migrations import FUNCTIONS_VERSION, Applied, Migration, Release, State
+from rolecall.db.migrations import FUNCTIONS_VERSION, AppliedMigration, Migration, Release, State
 from rolecall.db.run import run
 from rolecall.sql.statement import Statement, single
 
@@ -73,11 +73,11 @@ def exists(relation: str) -> Statement[bool]:
     return Statement(query="select to_regclass(%s) is not null", params=(relation,), read=single)
 
 
-def read_register(package: str) -> Statement[list[Applied]]:
+def read_register(package: str) -> Statement[list[AppliedMigration]]:
     return Statement(
         query="select version, checksum, breaking from rolecall.schema_migrations where package = %s",
         params=(package,),
-        read=lambda rows: list(starmap(Applied, rows)),
+        read=lambda rows: list(starmap(AppliedMigration, rows)),
     )
 
 
@@ -91,10 +91,10 @@ def _read_files(package: str) -> Statement[Mapping[str, str]]:
 
 def record(release: Release, step: Migration) -> str:
     recorded = RECORD.format(
-        package=_quoted(release.package),
+        package=_quote(release.package),
         version=step.version,
-        name=_quoted(step.name),
-        checksum=_quoted(step.checksum),
+        name=_quote(step.name),
+        checksum=_quote(step.checksum),
         breaking=str(step.breaking).lower(),
     )
     if step.version != FUNCTIONS_VERSION:
@@ -103,8 +103,8 @@ def record(release: Release, step: Migration) -> str:
 
 
 def _record_files(release: Release) -> str:
-    package = _quoted(release.package)
-    rows = [(_quoted(file.name), _quoted(file.checksum)) for file in release.files]
+    package = _quote(release.package)
+    rows = [(_quote(file.name), _quote(file.checksum)) for file in release.files]
     return RECORD_FILES.format(
         package=package,
         files=", ".join(file for file, _ in rows),
@@ -112,5 +112,5 @@ def _record_files(release: Release) -> str:
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

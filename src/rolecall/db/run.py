@@ -40,7 +40,7 @@ __all__ = [
     "run_all_async",
     "run_and_async",
     "run_async",
-    "translated",
+    "translating_errors",
 ]
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
@@ -49,7 +49,9 @@ T = TypeVar("T")
 OURS = (Connection, AsyncConnection)
 DEADLOCK = "40P01"
 LOCK_TIMEOUT = "55P03"
-HELD = "another transaction holds rows that this call needs; nothing was changed: try again, or end that transaction"
+ROWS_HELD = (
+    "another transaction holds rows that this call needs; nothing was changed: try again, or end that transaction"
+)
 # It does not exist, exists already, or has other parameters: a pooler led to a connection where others prepared
 # theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
@@ -59,14 +61,14 @@ FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
 # listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
 # Seconds after which a pooled connection is checked before it is lent.
-RESTED = 1.0
+CHECK_AFTER = 1.0
 CLIENT_BINDING = (
     "belongs to psycopg2, which writes values into the text of statements, where the log of Postgres may show them, but"
     " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
 )
 # In the same message as the statement: a separate BEGIN would leave the transaction open while this process is held
 # up.
-LEVEL: LiteralString = "set transaction isolation level read committed; "
+SET_LEVEL: LiteralString = "set transaction isolation level read committed; "
 
 
 def run(conn: psycopg.Connection[Any] | Foreign, statement: Statement[T], collector: EventCollector | None = None) -> T:
@@ -93,21 +95,21 @@ def run_all(
     if isinstance(conn, Foreign):
         if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
             raise ConfigError(CLIENT_BINDING, variable="connection")
-        with translated(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
+        with translating_errors(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
             return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
 
-    def ask() -> list[T]:
-        with conn.transaction() if together else nullcontext():
-            return [_run(conn, statement, collector, says_its_level=alone) for statement in statements]
+    def execute() -> list[T]:
+        with conn.transaction() if is_joint else nullcontext():
+            return [_run(conn, statement, collector, sets_level=is_single) for statement in statements]
 
-    together = is_free(conn) and _need_a_transaction(conn, statements, collector)
-    alone = not together and _must_say_its_level(conn)
-    return _through_setbacks(conn, ask, collector)
+    is_joint = is_free(conn) and _need_transaction(conn, statements, collector)
+    is_single = not is_joint and _must_set_level(conn)
+    return _with_repeats(conn, execute, collector)
 
 
 def binds_on_client(conn: Foreign) -> bool:
     """Return whether a connection writes values into the text of statements, where the server may log them."""
-    with translated(*conn.errors):
+    with translating_errors(*conn.errors):
         return conn.binds_on_client
 
 
@@ -121,17 +123,17 @@ async def run_all_async(
     Events are not collected on connections of other libraries.
     """
     if isinstance(conn, AsyncForeign):
-        with translated(*conn.errors):
+        with translating_errors(*conn.errors):
             async with _own_block_async(conn) if len(statements) > 1 else nullcontext():
                 return [statement.read(await conn.fetch(statement.query, statement.params)) for statement in statements]
 
-    async def ask() -> list[T]:
-        async with conn.transaction() if together else nullcontext():
-            return [await _run_async(conn, statement, collector, says_its_level=alone) for statement in statements]
+    async def execute() -> list[T]:
+        async with conn.transaction() if is_joint else nullcontext():
+            return [await _run_async(conn, statement, collector, sets_level=is_single) for statement in statements]
 
-    together = is_free(conn) and _need_a_transaction(conn, statements, collector)
-    alone = not together and _must_say_its_level(conn)
-    return await _through_setbacks_async(conn, ask, collector)
+    is_joint = is_free(conn) and _need_transaction(conn, statements, collector)
+    is_single = not is_joint and _must_set_level(conn)
+    return await _with_repeats_async(conn, execute, collector)
 
 
 async def run_and_async(
@@ -145,7 +147,7 @@ async def run_and_async(
     its own.
     """
 
-    async def ask() -> T:
+    async def execute() -> T:
         async with conn.transaction() if free else nullcontext():
             found = None if before is None else await _run_async(conn, before)
             answer = await _run_async(conn, statement, collector)
@@ -153,11 +155,11 @@ async def run_and_async(
         return answer
 
     free = is_free(conn)
-    return await _through_setbacks_async(conn, ask, collector)
+    return await _with_repeats_async(conn, execute, collector)
 
 
 @contextmanager
-def translated(*drivers: type[Exception]) -> Iterator[None]:
+def translating_errors(*drivers: type[Exception]) -> Iterator[None]:
     """Translate errors of psycopg and of `drivers` within the block into ours, caused by the driver's error."""
     try:
         yield
@@ -199,19 +201,19 @@ def _run(
     statement: Statement[T],
     collector: EventCollector | None = None,
     *,
-    says_its_level: bool = False,
+    sets_level: bool = False,
 ) -> T:
     # Not conn.cursor(), because a caller's connection may have another cursor class or row factory.
-    messages = _messages(statement, collector, says_its_level=says_its_level)
+    messages = _messages(statement, collector, sets_level=sets_level)
     kind = psycopg.ClientCursor if _is_joined(statement, messages) else psycopg.Cursor
     answers = []
-    with translated(), kind(conn, row_factory=tuple_row) as cursor:
+    with translating_errors(), kind(conn, row_factory=tuple_row) as cursor:
         for query, params in messages:
             cursor.execute(query, params, prepare=_may_prepare(conn))
             answers.append(cursor.fetchall() if _has_rows(cursor) else [])
             while cursor.nextset():
                 answers.append(cursor.fetchall() if _has_rows(cursor) else [])
-    return _read(statement, collector, answers)
+    return _read_result(statement, collector, answers)
 
 
 async def _run_async(
@@ -219,19 +221,19 @@ async def _run_async(
     statement: Statement[T],
     collector: EventCollector | None = None,
     *,
-    says_its_level: bool = False,
+    sets_level: bool = False,
 ) -> T:
-    messages = _messages(statement, collector, says_its_level=says_its_level)
+    messages = _messages(statement, collector, sets_level=sets_level)
     kind = psycopg.AsyncClientCursor if _is_joined(statement, messages) else psycopg.AsyncCursor
     answers = []
-    with translated():
+    with translating_errors():
         async with kind(conn, row_factory=tuple_row) as cursor:
             for query, params in messages:
                 await cursor.execute(query, params, prepare=_may_prepare(conn))
                 answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
                 while cursor.nextset():
                     answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
-    return _read(statement, collector, answers)
+    return _read_result(statement, collector, answers)
 
 
 def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
@@ -242,8 +244,8 @@ def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
 Messages = list[tuple[str, Sequence[object]]]
 
 
-def _messages(statement: Statement[Any], collector: EventCollector | None, *, says_its_level: bool) -> Messages:
-    level = LEVEL if says_its_level else ""
+def _messages(statement: Statement[Any], collector: EventCollector | None, *, sets_level: bool) -> Messages:
+    level = SET_LEVEL if sets_level else ""
     if collector is None:
         return [(level + statement.query, statement.params)]
     before, after = collector.around()
@@ -259,16 +261,16 @@ def _is_joined(statement: Statement[Any], messages: Messages) -> bool:
     return len(messages) == 1 and messages[0][0] != statement.query
 
 
-def _need_a_transaction(
+def _need_transaction(
     conn: AnyConnection, statements: Sequence[Statement[Any]], collector: EventCollector | None
 ) -> bool:
     if len(statements) > 1:
         return True
     is_confidential = any(statement.is_confidential for statement in statements)
-    return is_confidential and (collector is not None or _must_say_its_level(conn))
+    return is_confidential and (collector is not None or _must_set_level(conn))
 
 
-def _read(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:
+def _read_result(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:
     if collector is not None:
         [[collected]] = answers.pop()
         collector.take(collected)
@@ -280,36 +282,36 @@ def _may_prepare(conn: AnyConnection) -> bool | None:
     return None if isinstance(conn, OURS) else False
 
 
-def _must_say_its_level(conn: AnyConnection) -> bool:
+def _must_set_level(conn: AnyConnection) -> bool:
     return isinstance(conn, OURS) and conn.isolation_level is not None and is_free(conn)
 
 
-def _through_setbacks(conn: AnyConnection, ask: Callable[[], T], collector: EventCollector | None) -> T:
-    kept = 0 if collector is None else len(collector.told)
+def _with_repeats(conn: AnyConnection, execute: Callable[[], T], collector: EventCollector | None) -> T:
+    event_count = 0 if collector is None else len(collector.events)
     for _ in range(REPEATS if is_free(conn) else 0):
         try:
-            return ask()
+            return execute()
         except DatabaseError as error:
             if not _may_be_repeated(conn, error):
                 raise
             if collector is not None:
-                collector.forget(kept)
-    return ask()
+                collector.forget(event_count)
+    return execute()
 
 
-async def _through_setbacks_async(
-    conn: AnyConnection, ask: Callable[[], Awaitable[T]], collector: EventCollector | None
+async def _with_repeats_async(
+    conn: AnyConnection, execute: Callable[[], Awaitable[T]], collector: EventCollector | None
 ) -> T:
-    kept = 0 if collector is None else len(collector.told)
+    event_count = 0 if collector is None else len(collector.events)
     for _ in range(REPEATS if is_free(conn) else 0):
         try:
-            return await ask()
+            return await execute()
         except DatabaseError as error:
             if not _may_be_repeated(conn, error):
                 raise
             if collector is not None:
-                collector.forget(kept)
-    return await ask()
+                collector.forget(event_count)
+    return await execute()
 
 
 def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
@@ -344,8 +346,8 @@ async def require_life_async(connection: AsyncConnection) -> None:
 
 def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
     now = monotonic()
-    rested, connection.lent_at = now - connection.lent_at, now
-    if rested > RESTED:
+    idle_seconds, connection.lent_at = now - connection.lent_at, now
+    if idle_seconds > CHECK_AFTER:
         return True
     poll = select.poll()
     poll.register(connection.pgconn.socket, select.POLLIN)
@@ -354,31 +356,31 @@ def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
 
 def _translate(error: Exception) -> RolecallError:
     # By SQLSTATE and class, never by the message, which depends on the server's language.
-    told = _told_by_the_driver(error)
-    if isinstance(told, UnicodeEncodeError):
+    driver_error = _driver_error(error)
+    if isinstance(driver_error, UnicodeEncodeError):
         return InvalidTask("a text contains half a surrogate pair")
-    sqlstate, problem = _sqlstate(told), _problem(told)
-    known = error_for_sqlstate(sqlstate, problem, _said(told, "message_detail", "detail"))
-    if known is not None:
-        return known
+    sqlstate, problem = _sqlstate(driver_error), _problem(driver_error)
+    specific = error_for_sqlstate(sqlstate, problem, _error_text(driver_error, "message_detail", "detail"))
+    if specific is not None:
+        return specific
     if sqlstate == LOCK_TIMEOUT:
-        return RowsBusy(f"{problem}: {HELD}", sqlstate=sqlstate)
-    if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(told).__mro__):
+        return RowsBusy(f"{problem}: {ROWS_HELD}", sqlstate=sqlstate)
+    if is_condition(sqlstate) or not UNAVAILABLE.isdisjoint(kind.__name__ for kind in type(driver_error).__mro__):
         return DatabaseUnavailable(problem, sqlstate=sqlstate)
     # An error without SQLSTATE arose in this process, for example a NUL in a text parameter.
-    if isinstance(told, psycopg.DataError | ValueError) and sqlstate is None:
+    if isinstance(driver_error, psycopg.DataError | ValueError) and sqlstate is None:
         return InvalidTask(problem)
     return DatabaseError(problem, sqlstate=sqlstate)
 
 
-def _told_by_the_driver(error: BaseException) -> BaseException:
+def _driver_error(error: BaseException) -> BaseException:
     """Return the driver's error behind a library's error: the one with a SQLSTATE, or a text that the driver
     rejected.
     """
-    told = [error]
-    while (cause := told[-1].__cause__) is not None:
-        told.append(cause)
-    for each in reversed(told):
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
+    for each in reversed(causes):
         if isinstance(each, UnicodeEncodeError) or _sqlstate(each):
             return each
     return getattr(error, "orig", None) or error
@@ -389,10 +391,10 @@ def _sqlstate(error: BaseException) -> str | None:
 
 
 def _problem(error: BaseException) -> str:
-    return _said(error, "message_primary", "message") or str(error) or type(error).__name__
+    return _error_text(error, "message_primary", "message") or str(error) or type(error).__name__
 
 
-def _said(error: BaseException, in_diagnostics: str, name: str) -> str | None:
+def _error_text(error: BaseException, in_diagnostics: str, name: str) -> str | None:
     diagnostics = getattr(error, "diag", None)
     found = getattr(error, name, None) if diagnostics is None else getattr(diagnostics, in_diagnostics)
     return found if isinstance(found, str) else None

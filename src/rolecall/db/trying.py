@@ -17,7 +17,7 @@ from rolecall.db.run import run
 from rolecall.model.errors import DatabaseUnavailable, SchemaBusy
 from rolecall.sql.statement import Statement
 
-__all__ = ["BRIEFLY", "insist"]
+__all__ = ["BRIEFLY", "retry_until_locked"]
 
 # The longest time for which others wait for us at one table, so that a deployment goes unnoticed.
 BRIEFLY = "set local lock_timeout = '100ms';\n"
@@ -44,7 +44,7 @@ limit %s
 T = TypeVar("T")
 
 
-def insist(conn: psycopg.Connection[Any], what: str, attempt: Callable[[], T], patience: float) -> T:
+def retry_until_locked(conn: psycopg.Connection[Any], what: str, attempt: Callable[[], T], patience: float) -> T:
     """Repeat an attempt, which is a transaction of its own, until it gets its locks. Claims are held now and then
     meanwhile.
 

@@ -79,8 +79,8 @@ class DjangoClient(Client):
     def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
         return super()._run(statement, _or_ours(joined))
 
-    def _tell(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
-        return super()._tell(channel, statement, _or_ours(joined))
+    def _run_and_notify(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
+        return super()._run_and_notify(channel, statement, _or_ours(joined))
 
     def _declare(self, joined: Joinable | None) -> None:  # noqa: ARG002 - independent of it
         place = place_of_pool()

@@ -29,7 +29,7 @@ from rolecall.handoff.queues import HandoffQueue
 from rolecall.handoff.reclaimer import Reclaimer
 from rolecall.handoff.roll import ANYBODY, APART, MIXED, Leader, WorkerBeat, everybody, leader_of, note_roles, pool_of
 from rolecall.maintenance.periodic import Periodic
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.runs import DutySession
 from rolecall.model.errors import RolecallError
 from rolecall.model.tasks import Offer
 from rolecall.sql import claims
@@ -54,7 +54,7 @@ MOST_REMEMBERED = 10_000
 log = logging.getLogger("rolecall.handoff")
 
 
-class Session(Runs, Protocol):
+class Session(DutySession, Protocol):
     """Runs idempotent statements until it is closed."""
 
     async def close(self) -> None:
@@ -154,7 +154,7 @@ class Dispatcher:
 class Rounds:
     """Repeatedly reads the workers and the due tasks, and pushes tasks to lanes with room."""
 
-    def __init__(self, connections: Connections, queue: HandoffQueue, session: Runs) -> None:
+    def __init__(self, connections: Connections, queue: HandoffQueue, session: DutySession) -> None:
         self._control = connections.control
         self._queue = queue
         self._session = session

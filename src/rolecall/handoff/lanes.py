@@ -17,7 +17,7 @@ from operator import attrgetter
 
 import msgspec
 
-from rolecall.sql.statement import prepared
+from rolecall.sql.statement import compiled
 
 __all__ = ["REFILL", "Band", "Entry", "Lane", "LaneLength", "Message", "by_role", "read_message"]
 
@@ -57,7 +57,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return json.dumps({"task_id": self.task_id, "attempt": self.attempt, "at": at})
 
 
-_DECODER = msgspec.json.Decoder(prepared(Message))
+_DECODER = msgspec.json.Decoder(compiled(Message))
 
 
 def read_message(raw: bytes) -> Message | None:

@@ -19,8 +19,8 @@ from rolecall.config import failpoints
 from rolecall.handoff.lanes import Band, Entry, Lane
 from rolecall.handoff.queues import HandoffQueue
 from rolecall.handoff.roll import count_reclaimed, everybody, forget, known_roles
-from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, told_of
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in_batches
+from rolecall.maintenance.runs import DutySession
 from rolecall.sql import claims
 from rolecall.sql import handoff as sql
 
@@ -39,7 +39,7 @@ class Reclaimer:
         self,
         control: RedisLink,
         queue: HandoffQueue,
-        session: Runs,
+        session: DutySession,
         *,
         stale_after: float = STALE_AFTER,
         lost_after: float = LOST_AFTER,
@@ -73,7 +73,7 @@ class Reclaimer:
         await forget(self._control, [worker.name for worker in silent if worker.number in lost])
         if became:
             who = ", ".join(map(str, sorted(lost)))
-            log.warning("Worker %s has no heartbeat and no session left: returned %s", who, told_of(became))
+            log.warning("Worker %s has no heartbeat and no session left: returned %s", who, describe_counts(became))
 
     async def _reclaim(self, lane: Lane) -> None:
         stale = await self._queue.stale(lane, self._stale_after)

@@ -18,10 +18,10 @@ import msgspec
 
 from rolecall.brokers import RedisLink, RedisRefuses, Script
 from rolecall.handoff.lanes import REFILL
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.runs import DutySession
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.sql import handoff as sql
-from rolecall.sql.statement import prepared
+from rolecall.sql.statement import compiled
 
 __all__ = [
     "ANYBODY",
@@ -82,7 +82,7 @@ class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
     alive: bool = True
 
 
-_DECODER = msgspec.json.Decoder(prepared(WorkerBeat))
+_DECODER = msgspec.json.Decoder(compiled(WorkerBeat))
 
 
 async def beat(link: RedisLink, name: str, said: WorkerBeat) -> None:
@@ -150,7 +150,7 @@ class LeaderNow(NamedTuple):
         return bool(self.pool and pool) and self.pool != pool
 
 
-async def pool_of(session: Runs) -> str:
+async def pool_of(session: DutySession) -> str:
     """Return the id of a database, or an empty string if the login cannot read it, which matches any database."""
     try:
         return await session.run(sql.pool_id())

@@ -19,15 +19,15 @@ from itertools import islice, takewhile
 from cronsim import CronSim, CronSimError
 
 from rolecall.model.errors import InvalidSchedule
-from rolecall.model.schedules import CronPlan, DueCron, Schedule, StoredSchedule, Stretch
+from rolecall.model.schedules import CronPlan, DueCron, FireTimeRange, Schedule, StoredSchedule
 from rolecall.model.zones import find_zone, known_zones
 
 __all__ = [
     "Cron",
     "check_schedule",
+    "fire_time_ranges",
+    "fire_times_from",
     "plan",
-    "slots_from",
-    "stretches",
     "upcoming",
 ]
 
@@ -59,16 +59,16 @@ class Cron:
 
     def check(self) -> None:
         """Raise InvalidSchedule for an invalid expression, an unknown zone, or an expression that never matches."""
-        if next(self.slots(LONG_AGO), None) is None:
+        if next(self.fire_times(LONG_AGO), None) is None:
             raise InvalidSchedule(f"cron {self.expression!r} never matches")
 
     def words(self) -> str:
         """Return an English description of the expression. Raises InvalidSchedule."""
         return self._matches(LONG_AGO).explain()
 
-    def slots(self, start: datetime) -> Iterator[datetime]:
+    def fire_times(self, start: datetime) -> Iterator[datetime]:
         """Yield the fire times from `start` on (inclusive), in UTC. Raises InvalidSchedule."""
-        return _increasing(self._matches(start - INSTANT), start)
+        return _without_repeats(self._matches(start - INSTANT), start)
 
     def _matches(self, after: datetime) -> CronSim:
         zone = _zone(self.zone)
@@ -100,31 +100,31 @@ def plan(due: DueCron) -> CronPlan:
     """Return the past fire times of a due schedule, and its next one."""
     cron = Cron(due.cron, due.zone)
     try:
-        slots = cron.slots(due.next_run_at)
+        slots = cron.fire_times(due.next_run_at)
     except InvalidSchedule as error:
         return CronPlan(due=due, error=str(error))
-    come: deque[datetime] = deque(maxlen=MOST_SLOTS)
+    fire_times: deque[datetime] = deque(maxlen=MOST_SLOTS)
     number = 0
     for slot in islice(slots, MOST_COUNTED):
         if slot > due.present:
-            return CronPlan(due=due, slots=tuple(come), come=number, next=slot)
-        come.append(slot)
+            return CronPlan(due=due, slots=tuple(fire_times), due_count=number, next=slot)
+        fire_times.append(slot)
         number += 1
-    latest = _latest(cron, due.present) if number == MOST_COUNTED else come
-    following = next(cron.slots(due.present + INSTANT), None)
+    latest = _latest(cron, due.present) if number == MOST_COUNTED else fire_times
+    following = next(cron.fire_times(due.present + INSTANT), None)
     end = None if following else f"cron {due.cron!r} does not match any more"
-    return CronPlan(due=due, slots=tuple(latest), come=number, next=following, error=end)
+    return CronPlan(due=due, slots=tuple(latest), due_count=number, next=following, error=end)
 
 
 def upcoming(schedule: StoredSchedule, present: datetime) -> Iterator[datetime]:
     """Yield the next fire times of a stored schedule. For a disabled one, those that it would have if enabled."""
-    return slots_from(schedule, schedule.next_run_at if schedule.enabled else max(schedule.next_run_at, present))
+    return fire_times_from(schedule, schedule.next_run_at if schedule.enabled else max(schedule.next_run_at, present))
 
 
-def slots_from(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
+def fire_times_from(schedule: StoredSchedule, start: datetime) -> Iterator[datetime]:
     """Yield the fire times of a stored schedule from `start` on, which must not be before its next one."""
     if schedule.cron is not None:
-        return Cron(schedule.cron, schedule.zone).slots(start)
+        return Cron(schedule.cron, schedule.zone).fire_times(start)
     return _grid(schedule, start)
 
 
@@ -141,12 +141,12 @@ def _latest(cron: Cron, present: datetime) -> list[datetime]:
     reach = timedelta(hours=1)
     found: list[datetime] = []
     while len(found) < MOST_SLOTS:
-        found = list(takewhile(lambda slot: slot <= present, cron.slots(present - reach)))
+        found = list(takewhile(lambda slot: slot <= present, cron.fire_times(present - reach)))
         reach *= 4
     return found[-MOST_SLOTS:]
 
 
-def _increasing(matches: CronSim, start: datetime) -> Iterator[datetime]:
+def _without_repeats(matches: CronSim, start: datetime) -> Iterator[datetime]:
     # If the start is within an hour that occurs twice, the library returns to its first occurrence.
     latest = start - INSTANT
     try:
@@ -184,13 +184,15 @@ def _zone(name: str) -> tzinfo:
     raise InvalidSchedule(f"there is no time zone {name!r}; {hint}")
 
 
-def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta) -> list[Stretch]:
+def fire_time_ranges(
+    schedule: StoredSchedule, present: datetime, end: datetime, grain: timedelta
+) -> list[FireTimeRange]:
     """Return the fire times until `end`, with those closer than `grain` combined into stretches.
 
     Overdue fire times are omitted. A schedule with an invalid expression or zone has none.
     """
     try:
-        slots = slots_from(schedule, max(schedule.next_run_at, present))
+        slots = fire_times_from(schedule, max(schedule.next_run_at, present))
         if schedule.every is not None and schedule.every < grain.total_seconds():
             return _evenly(next(slots), end, timedelta(seconds=schedule.every))
         return _put_together(takewhile(lambda slot: slot < end, slots), grain)
@@ -198,18 +200,18 @@ def stretches(schedule: StoredSchedule, present: datetime, end: datetime, grain:
         return []
 
 
-def _put_together(slots: Iterable[datetime], grain: timedelta) -> list[Stretch]:
-    found: list[Stretch] = []
+def _put_together(slots: Iterable[datetime], grain: timedelta) -> list[FireTimeRange]:
+    found: list[FireTimeRange] = []
     for slot in slots:
         if found and slot - found[-1].last < grain:
-            found[-1] = Stretch(first=found[-1].first, last=slot, slots=found[-1].slots + 1)
+            found[-1] = FireTimeRange(first=found[-1].first, last=slot, slots=found[-1].slots + 1)
         else:
-            found.append(Stretch(first=slot, last=slot, slots=1))
+            found.append(FireTimeRange(first=slot, last=slot, slots=1))
     return found
 
 
-def _evenly(first: datetime, end: datetime, every: timedelta) -> list[Stretch]:
+def _evenly(first: datetime, end: datetime, every: timedelta) -> list[FireTimeRange]:
     if first >= end:
         return []
     more = (end - first - timedelta(microseconds=1)) // every
-    return [Stretch(first=first, last=first + more * every, slots=more + 1)]
+    return [FireTimeRange(first=first, last=first + more * every, slots=more + 1)]

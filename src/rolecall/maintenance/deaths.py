@@ -21,28 +21,35 @@ from collections.abc import Callable
 from functools import partial
 from itertools import starmap
 
-from rolecall.maintenance.processes import has_gone, own_process
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.processes import has_ended, own_process
+from rolecall.maintenance.runs import DutySession
 from rolecall.model.states import TaskState
 from rolecall.model.workers import Neighbour
 from rolecall.sql import claims, workers
 from rolecall.sql.statement import Statement
 
-__all__ = ["MOST_RESCUED", "Neighbours", "rescue_in_batches", "rescue_neighbours", "rescue_unseen", "told_of"]
+__all__ = [
+    "MOST_RESCUED",
+    "LocalWorkers",
+    "describe_counts",
+    "rescue_in_batches",
+    "rescue_neighbours",
+    "rescue_sessionless",
+]
 
 MOST_RESCUED = 1_000
 
 log = logging.getLogger("rolecall.maintenance")
 
 
-async def rescue_unseen(session: Runs) -> None:
+async def rescue_sessionless(session: DutySession) -> None:
     """Release those tasks of workers without a session that may safely run twice."""
-    unseen = await session.run(workers.unseen())
-    if not unseen:
+    sessionless = await session.run(workers.sessionless())
+    if not sessionless:
         return
-    became = await rescue_in_batches(session, partial(claims.rescue_harmless, unseen), MOST_RESCUED)
-    who = ", ".join(map(str, unseen))
-    returned = told_of(became) if became else "nothing"
+    statuses = await rescue_in_batches(session, partial(claims.rescue_harmless, sessionless), MOST_RESCUED)
+    who = ", ".join(map(str, sessionless))
+    returned = describe_counts(statuses) if statuses else "nothing"
     log.warning(
         "Worker %s has no session left: returned %s; its other tasks wait for their leases, because it may be alive",
         who,
@@ -50,64 +57,64 @@ async def rescue_unseen(session: Runs) -> None:
     )
 
 
-async def rescue_neighbours(session: Runs) -> list[Neighbour]:
+async def rescue_neighbours(session: DutySession) -> list[Neighbour]:
     """Rescue the tasks of this machine's workers whose process has ended; return all workers of this machine."""
     process = own_process()
     if process is None:
         return []
-    beside = await session.run(workers.beside(socket.gethostname(), process.space))
-    gone = [worker.worker_id for worker in beside if has_gone(worker.pid, worker.started)]
+    local_workers = await session.run(workers.neighbours(socket.gethostname(), process.space))
+    gone = [worker.worker_id for worker in local_workers if has_ended(worker.pid, worker.started)]
     await _rescue(session, gone)
-    return beside
+    return local_workers
 
 
-class Neighbours:
+class LocalWorkers:
     """Watches the worker processes of this machine without a database query each time.
 
     The database is queried when one of them has ended or a worker has registered. `latest` is the highest worker
     id.
     """
 
-    def __init__(self, session: Runs) -> None:
+    def __init__(self, session: DutySession) -> None:
         self.latest: int | None = None
         self._session = session
         self._known: int | None = None
         self._processes: set[tuple[int, int]] = set()
-        self._asks = 1
+        self._pending_queries = 1
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         if self.latest != self._known:
             # Query twice: a worker id may become visible before a lower one, and before its process is stored.
-            self._known, self._asks = self.latest, 2
-        if self._asks or any(starmap(has_gone, self._processes)):
-            beside = await rescue_neighbours(self._session)
-            self._processes = {(worker.pid, worker.started) for worker in beside if worker.pid != os.getpid()}
-            self._asks = max(0, self._asks - 1)
+            self._known, self._pending_queries = self.latest, 2
+        if self._pending_queries or any(starmap(has_ended, self._processes)):
+            local_workers = await rescue_neighbours(self._session)
+            self._processes = {(worker.pid, worker.started) for worker in local_workers if worker.pid != os.getpid()}
+            self._pending_queries = max(0, self._pending_queries - 1)
 
 
-async def _rescue(session: Runs, worker_ids: list[int]) -> None:
+async def _rescue(session: DutySession, worker_ids: list[int]) -> None:
     if not worker_ids:
         return
-    became = await rescue_in_batches(session, partial(claims.rescue_workers, worker_ids), MOST_RESCUED)
+    statuses = await rescue_in_batches(session, partial(claims.rescue_workers, worker_ids), MOST_RESCUED)
     # Another process may have been faster, or a lock prevents the rescue.
-    level = logging.WARNING if became else logging.INFO
+    level = logging.WARNING if statuses else logging.INFO
     who = ", ".join(map(str, worker_ids))
-    returned = told_of(became) if became else "nothing"
+    returned = describe_counts(statuses) if statuses else "nothing"
     log.log(level, "Worker %s is dead, because its process has ended: rescued %s", who, returned)
 
 
 async def rescue_in_batches(
-    session: Runs, rescue: Callable[[int], Statement[dict[int, TaskState]]], size: int
+    session: DutySession, rescue: Callable[[int], Statement[dict[int, TaskState]]], size: int
 ) -> Counter[str]:
     """Rescue up to `size` tasks at a time until a batch is not full; count the resulting statuses."""
-    became: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
     while rescued := await session.run(rescue(size)):
-        became.update(state.value for state in rescued.values())
+        statuses.update(state.value for state in rescued.values())
         if len(rescued) < size:
             break
-    return became
+    return statuses
 
 
-def told_of(became: Counter[str]) -> str:
+def describe_counts(statuses: Counter[str]) -> str:
     """Return the counts as text."""
-    return ", ".join(f"{number} {state}" for state, number in sorted(became.items()))
+    return ", ".join(f"{number} {state}" for state, number in sorted(statuses.items()))

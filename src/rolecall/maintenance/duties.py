@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rolecall.maintenance.cron import plan
-from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, rescue_unseen, told_of
-from rolecall.maintenance.runs import Runs
+from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in_batches, rescue_sessionless
+from rolecall.maintenance.runs import DutySession
 from rolecall.sql import claims, keys, retention, roles, schedules, workers
 from rolecall.sql.schedules import Fired
 
@@ -29,7 +29,7 @@ PAUSE = 0.02
 log = logging.getLogger("rolecall.maintenance")
 
 
-RunOnce = Callable[[Runs], Awaitable[str | None]]
+RunOnce = Callable[[DutySession], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,40 +46,40 @@ class Duty:
     run_once: RunOnce
 
 
-async def rescue(session: Runs) -> str | None:
+async def rescue(session: DutySession) -> str | None:
     """Release the tasks whose leases have expired and are not renewed during a short wait.
 
     After a standstill of the server all leases have expired; the wait lets living workers renew theirs.
     """
     # This call also rescues tasks for reasons other than their lease.
-    became = Counter(state.value for state in (await session.run(claims.rescue_found([], []))).values())
+    statuses = Counter(state.value for state in (await session.run(claims.rescue_found([], []))).values())
     ids, fences, wait = await session.run(claims.find_expired())
     if ids:
         await asyncio.sleep(wait)
     for first in range(0, len(ids), MOST_RESCUED):
         batch = slice(first, first + MOST_RESCUED)
-        became.update(
+        statuses.update(
             state.value for state in (await session.run(claims.rescue_found(ids[batch], fences[batch]))).values()
         )
-    if not became:
+    if not statuses:
         return None
-    return f"Rescued {became.total()} tasks of lost workers: {told_of(became)}"
+    return f"Rescued {statuses.total()} tasks of lost workers: {describe_counts(statuses)}"
 
 
-async def expire(session: Runs) -> str | None:
+async def expire(session: DutySession) -> str | None:
     """Cancel the tasks that have expired before they started."""
-    became = await rescue_in_batches(session, claims.expire, MOST_RESCUED)
-    return f"Cancelled {became.total()} expired tasks" if became else None
+    statuses = await rescue_in_batches(session, claims.expire, MOST_RESCUED)
+    return f"Cancelled {statuses.total()} expired tasks" if statuses else None
 
 
-async def fire(session: Runs) -> str | None:
+async def fire(session: DutySession) -> str | None:
     """Fire the schedules that are due. The engine fires each of their times only once."""
     dealt_with = [*await _fire_intervals(session), *await fire_cron(session)]
     fired = [schedule for schedule, task_id in dealt_with if task_id is not None]
     return f"Fired {', '.join(fired)}" if fired else None
 
 
-async def fire_cron(session: Runs) -> list[Fired]:
+async def fire_cron(session: DutySession) -> list[Fired]:
     """Compute the fire times of due cron schedules and store them. Another process may be first."""
     fired: list[Fired] = []
     while due := await session.run(schedules.due_cron(MOST_FIRED)):
@@ -90,7 +90,7 @@ async def fire_cron(session: Runs) -> list[Fired]:
     return fired
 
 
-async def _fire_intervals(session: Runs) -> list[Fired]:
+async def _fire_intervals(session: DutySession) -> list[Fired]:
     fired: list[Fired] = []
     while batch := await session.run(schedules.fire(MOST_FIRED)):
         fired += batch
@@ -99,7 +99,7 @@ async def _fire_intervals(session: Runs) -> list[Fired]:
     return fired
 
 
-async def end_pauses(session: Runs) -> str | None:
+async def end_pauses(session: DutySession) -> str | None:
     """End the pauses that have expired.
 
     Each is logged as a warning, so that operators know that the role works again.
@@ -110,19 +110,19 @@ async def end_pauses(session: Runs) -> str | None:
     return None
 
 
-async def count_finished(session: Runs) -> None:
+async def count_finished(session: DutySession) -> None:
     """Count the tasks that have finished since the last run, day by day."""
     while await session.run(retention.roll_up_counts()):
         pass
 
 
-async def write_history(session: Runs) -> None:
+async def write_history(session: DutySession) -> None:
     """Record finished and open tasks in the history, hour by hour."""
     while await session.run(retention.roll_up_history()):
         pass
 
 
-async def unpark(session: Runs) -> str | None:
+async def unpark(session: DutySession) -> str | None:
     """Unpark tasks whose keys have free capacity, as a safety net.
 
     Each is logged as a warning, because the engine should have unparked it before.
@@ -143,26 +143,26 @@ async def unpark(session: Runs) -> str | None:
     return None
 
 
-async def withdraw_undeclared(session: Runs) -> None:
+async def withdraw_undeclared(session: DutySession) -> None:
     """Withdraw declarations that no live worker of an app makes any more, and log each as a warning."""
     for app, kind, name in await session.run(workers.withdraw_undeclared()):
         log.warning("Withdrew %s %s: app %s no longer declares it", kind, name, app)
 
 
-async def keep_house(session: Runs) -> str | None:
+async def prune_and_partition(session: DutySession) -> str | None:
     """Create the partitions of the coming days, then delete what is past its retention.
 
     In this order, because a partition must exist before its day begins, even if pruning fails.
     """
     made = await session.run(retention.make_partitions())
     pruned = await _prune(session)
-    told = [f"{number} {what}" for what, number in sorted(pruned.items()) if number]
+    facts = [f"{number} {what}" for what, number in sorted(pruned.items()) if number]
     if made:
-        told.insert(0, f"{made} partitions created")
-    return f"Housekeeping: {', '.join(told)}" if told else None
+        facts.insert(0, f"{made} partitions created")
+    return f"Housekeeping: {', '.join(facts)}" if facts else None
 
 
-async def _prune(session: Runs) -> Counter[str]:
+async def _prune(session: DutySession) -> Counter[str]:
     """Prune batch by batch, one transaction each, until nothing is due or LONGEST_PRUNING seconds have passed."""
     pruned: Counter[str] = Counter()
     end = monotonic() + LONGEST_PRUNING
@@ -174,7 +174,7 @@ async def _prune(session: Runs) -> Counter[str]:
 
 DUTIES = (
     Duty(name="rescue", every=5.0, run_once=rescue),
-    Duty(name="deaths", every=5.0, run_once=rescue_unseen),
+    Duty(name="deaths", every=5.0, run_once=rescue_sessionless),
     Duty(name="schedules", every=60.0, run_once=fire),
     Duty(name="pauses", every=60.0, run_once=end_pauses),
     Duty(name="expiry", every=60.0, run_once=expire),
@@ -182,5 +182,5 @@ DUTIES = (
     Duty(name="history", every=10.0, run_once=write_history),
     Duty(name="declarations", every=15.0, run_once=withdraw_undeclared),
     Duty(name="unparking", every=60.0, run_once=unpark),
-    Duty(name="housekeeping", every=60.0, run_once=keep_house),
+    Duty(name="housekeeping", every=60.0, run_once=prune_and_partition),
 )

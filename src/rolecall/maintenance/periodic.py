@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from rolecall.model.errors import RolecallError
 from rolecall.wake.waker import Backoff, Waker
 
-__all__ = ["LONGEST_BACKOFF", "Periodic", "complain"]
+__all__ = ["LONGEST_BACKOFF", "Periodic", "log_failure"]
 
 SPREAD = 0.1
 LONGEST_BACKOFF = 60.0
@@ -53,13 +53,13 @@ class Periodic:
             again_in = await self._once()
         except Exception as error:  # noqa: BLE001 - a duty may fail in any way and must be tried again
             if not self._stopping:
-                complain(self._log, self._name, error)
+                log_failure(self._log, self._name, error)
             return self._backoff.next()
         self._backoff.reset()
         return self._every * random.uniform(1 - SPREAD, 1 + SPREAD) if again_in is None else again_in
 
 
-def complain(log: logging.Logger, name: str, error: Exception) -> None:
+def log_failure(log: logging.Logger, name: str, error: Exception) -> None:
     """Log an error that will be retried."""
     # A RolecallError has a sufficient message. Any other error is a bug and needs its traceback.
     expected = isinstance(error, RolecallError)

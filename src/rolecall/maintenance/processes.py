@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rolecall.model.workers import ProcessIdentity
 
-__all__ = ["has_gone", "own_process"]
+__all__ = ["has_ended", "own_process"]
 
 PROC = Path("/proc")
 ENDED = frozenset("ZX")
@@ -35,7 +35,7 @@ def own_process() -> ProcessIdentity | None:
     return None if found is None else ProcessIdentity(f"{boot}/{namespace}", pid, found.started)
 
 
-def has_gone(pid: int, started: int) -> bool:
+def has_ended(pid: int, started: int) -> bool:
     """Return whether a process has certainly ended. It must be of this process's own space."""
     try:
         os.kill(pid, 0)

@@ -12,12 +12,12 @@ import socket
 from collections.abc import Iterable
 from time import monotonic
 
-from rolecall.maintenance.deaths import Neighbours
+from rolecall.maintenance.deaths import LocalWorkers
 from rolecall.maintenance.duties import DUTIES, Duty
-from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, complain
-from rolecall.maintenance.runs import NotOurTurn, Runs, Turn, UntilStopped
+from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, log_failure
+from rolecall.maintenance.runs import DutySession, NotOurTurn, StoppableSession, Turn
 from rolecall.model.errors import RolecallError
-from rolecall.model.workers import DutyLook
+from rolecall.model.workers import DutyStatus
 from rolecall.sql import duties as turns
 from rolecall.wake.waker import SHORTEST, Backoff
 
@@ -25,7 +25,7 @@ log = logging.getLogger("rolecall.maintenance")
 # Seconds between two checks: at most, for the process that did the last duty; and for each of the others. These
 # check about twice a second together, whether they are few or twenty, so that duties continue soon if that process
 # dies.
-AT_IT = 1.0
+NEXT_CHECK = 1.0
 SHARE, SHORTEST_REST, LONGEST_REST = 0.5, 1.0, 10.0
 REST_SPREAD = 0.5
 NEIGHBOURS_EVERY = 5.0
@@ -34,16 +34,16 @@ NEIGHBOURS_EVERY = 5.0
 class MaintenanceRunner:
     """Runs duties until stopped. An error in one is logged and affects neither the others nor the worker."""
 
-    def __init__(self, session: Runs, duties: Iterable[Duty] = DUTIES) -> None:
-        self._session = UntilStopped(session)
+    def __init__(self, session: DutySession, duties: Iterable[Duty] = DUTIES) -> None:
+        self._session = StoppableSession(session)
         self._by = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._tasks = asyncio.TaskGroup()
-        self._duties = {duty.name: _Doing(duty, self._session, self._by) for duty in duties}
-        self._neighbours = Neighbours(self._session)
+        self._duties = {duty.name: _DutyRunner(duty, self._session, self._by) for duty in duties}
+        self._neighbours = LocalWorkers(self._session)
         self._loops = [
-            Periodic("Checking for due duties", self._look, every=AT_IT, log=log),
+            Periodic("Checking for due duties", self._check, every=NEXT_CHECK, log=log),
             Periodic(
-                "Checking for dead workers of this machine", self._neighbours.look, every=NEIGHBOURS_EVERY, log=log
+                "Checking for dead workers of this machine", self._neighbours.check, every=NEIGHBOURS_EVERY, log=log
             ),
         ]
 
@@ -59,26 +59,26 @@ class MaintenanceRunner:
             loop.stop()
         self._session.stop()
 
-    async def _look(self) -> float:
-        look = await self._session.run(turns.look(tuple(self._duties), self._by))
+    async def _check(self) -> float:
+        look = await self._session.run(turns.read_status(tuple(self._duties), self._by))
         self._neighbours.latest = look.latest_worker
         for name in look.due:
             self._duties[name].begin(self._tasks)
         return rest_after(look)
 
 
-def rest_after(look: DutyLook) -> float:
+def rest_after(look: DutyStatus) -> float:
     """Return the seconds until the next check: a random time, unless this process did the last duty."""
     if look.due or look.did_last:
-        return AT_IT if look.next_in is None else min(AT_IT, max(SHORTEST, look.next_in))
+        return NEXT_CHECK if look.next_in is None else min(NEXT_CHECK, max(SHORTEST, look.next_in))
     rest = min(LONGEST_REST, max(SHORTEST_REST, look.workers * SHARE))
     return rest * random.uniform(1 - REST_SPREAD, 1 + REST_SPREAD)
 
 
-class _Doing:
+class _DutyRunner:
     """A duty in this process: one run at a time, with a growing delay after errors."""
 
-    def __init__(self, duty: Duty, session: UntilStopped, by: str) -> None:
+    def __init__(self, duty: Duty, session: StoppableSession, by: str) -> None:
         self._duty = duty
         self._session = session
         self._by = by
@@ -99,12 +99,12 @@ class _Doing:
             return
         except Exception as error:  # noqa: BLE001 - a duty may fail in any way and must be tried again
             self._not_before = monotonic() + self._backoff.next()
-            if not self._session.stopped:
-                complain(log, self._duty.name.capitalize(), error)
+            if not self._session.is_stopped:
+                log_failure(log, self._duty.name.capitalize(), error)
                 await self._record(str(error) or type(error).__name__)
             return
         self._backoff.reset()
-        if turn.taken:
+        if turn.is_taken:
             await self._record()
         if summary:
             log.info(summary)

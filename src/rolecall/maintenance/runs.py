@@ -13,48 +13,48 @@ from rolecall.telemetry import Emits
 T = TypeVar("T")
 
 
-class Runs(Protocol):
+class DutySession(Protocol):
     """Runs a statement and returns its answer."""
 
     async def run(self, statement: Statement[T]) -> T:
         """Run a statement. The implementation decides whether an unreachable database raises."""
 
 
-class Collects(Protocol):
+class CollectingSession(Protocol):
     """Runs a statement and can collect its events."""
 
     async def run(self, statement: Statement[T], collector: EventCollector | None = None) -> T:
         """Run a statement and collect its events."""
 
 
-class Telling:
+class EmittingSession:
     """Runs statements and emits their events."""
 
-    def __init__(self, session: Collects, emitter: Emits) -> None:
+    def __init__(self, session: CollectingSession, emitter: Emits) -> None:
         self._session = session
         self._emitter = emitter
 
     async def run(self, statement: Statement[T]) -> T:
-        collector = EventCollector() if self._emitter.wanted & statement.tells else None
+        collector = EventCollector() if self._emitter.wanted & statement.event_kinds else None
         answer = await self._session.run(statement, collector)
         if collector is not None:
-            self._emitter.emit(collector.told)
+            self._emitter.emit(collector.events)
         return answer
 
 
-class UntilStopped:
+class StoppableSession:
     """A session that runs no more statements once it is stopped, because one run of a duty may have very many."""
 
-    def __init__(self, session: Runs) -> None:
+    def __init__(self, session: DutySession) -> None:
         self._session = session
-        self.stopped = False
+        self.is_stopped = False
 
     def stop(self) -> None:
-        self.stopped = True
+        self.is_stopped = True
 
     async def run(self, statement: Statement[T]) -> T:
         """Run a statement. Raises DatabaseUnavailable once stopped."""
-        if self.stopped:
+        if self.is_stopped:
             raise DatabaseUnavailable("this process is stopping and starts no more statements")
         return await self._session.run(statement)
 
@@ -66,17 +66,17 @@ class NotOurTurn(Exception):
 class Turn:
     """A session for one run of a duty. Its first statement takes the duty in the same transaction."""
 
-    def __init__(self, session: Runs, name: str, every: float, by: str) -> None:
+    def __init__(self, session: DutySession, name: str, every: float, by: str) -> None:
         self._session = session
         self._duty = name, every, by
-        self.taken = False
+        self.is_taken = False
 
     async def run(self, statement: Statement[T]) -> T:
         """Run a statement. Raises NotOurTurn, once, if another process was first."""
-        if self.taken:
+        if self.is_taken:
             return await self._session.run(statement)
         begun = await self._session.run(duties.begin(statement, *self._duty))
         if begun is None:
             raise NotOurTurn
-        self.taken = True
+        self.is_taken = True
         return begun[0]

@@ -12,7 +12,6 @@ __all__ = [
     "ApiKey",
     "Caller",
     "Credentials",
-    "KeptAnswer",
     "LiveSession",
     "LoginAttempt",
     "LoginLimits",
@@ -23,6 +22,7 @@ __all__ = [
     "Scope",
     "Secret",
     "Session",
+    "StoredResponse",
 ]
 
 
@@ -39,12 +39,12 @@ class Scope(StrEnum):
     OPERATE = "operate"
     ADMIN = "admin"
 
-    def includes(self, asked: Scope) -> bool:
-        """Return whether this scope has all rights of `asked`."""
-        if asked is Scope.OWN and self is Scope.READ:
+    def includes(self, required: Scope) -> bool:
+        """Return whether this scope has all rights of `required`."""
+        if required is Scope.OWN and self is Scope.READ:
             return False
         ranks = list(Scope)
-        return ranks.index(self) >= ranks.index(asked)
+        return ranks.index(self) >= ranks.index(required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Caller:
     session: bytes | None = None
 
     @property
-    def counted_as(self) -> str | None:
+    def limited_as(self) -> str | None:
         """The name under which this caller's usage is limited; None if it is not limited."""
         return None if self.is_local else self.actor.name
 
@@ -205,7 +205,7 @@ class RequestKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer:
+class StoredResponse:
     """The stored response to a request with a key; `body` is JSON text."""
 
     status: int

@@ -15,8 +15,8 @@ from math import ceil
 from typing import Literal
 
 __all__ = [
-    "CapacityQuestion",
     "HourAhead",
+    "PlanRequest",
     "RoleCapacity",
     "RolePlan",
     "hours_with_arrivals",
@@ -60,7 +60,7 @@ class RoleCapacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityQuestion:
+class PlanRequest:
     """The assumptions of a plan: a number of workers (None: the active ones), a target wait, and the hours to
     forecast.
     """
@@ -166,7 +166,7 @@ def look_ahead(
 
 
 def plan(
-    capacity: RoleCapacity, question: CapacityQuestion, *, due: Sequence[int], scheduled: Sequence[int], routine: int
+    capacity: RoleCapacity, question: PlanRequest, *, due: Sequence[int], scheduled: Sequence[int], routine: int
 ) -> RolePlan:
     """Plan the workers of one role; `routine` is the part of the last hour's arrivals that came from schedules."""
     pending, rate = capacity.pending_tasks, capacity.tasks_per_worker_hour

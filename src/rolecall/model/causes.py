@@ -39,29 +39,29 @@ ENDS = {
 def causes_of(task: Situation) -> list[Cause]:
     """Return all causes that keep a task from running; at least one."""
     if task.finished_at is not None:
-        return [_finished(task, task.finished_at)]
+        return [_cause_finished(task, task.finished_at)]
     if task.state is TaskState.RUNNING:
-        return [_running(task)]
+        return [_cause_running(task)]
     if task.expires_at is not None and task.expires_at <= task.at:
-        return [_expired(task, task.expires_at)]
+        return [_cause_expired(task, task.expires_at)]
     held = [*_waits(task), *_time(task), *_key(task), *_role(task), *_fit(task), *_workers(task)]
     return [*held, *_expiry(task)] if held else [_claimable(task)]
 
 
-def _finished(task: Situation, at: datetime) -> Cause:
-    again = None if task.state is TaskState.COMPLETED else f"retry it: rolecall tasks retry {task.id}"
-    told = f": {_short(task.error)}" if task.error else ""
+def _cause_finished(task: Situation, at: datetime) -> Cause:
+    advice = None if task.state is TaskState.COMPLETED else f"retry it: rolecall tasks retry {task.id}"
+    text = f": {_short(task.error)}" if task.error else ""
     ended = "was cancelled" if task.state is TaskState.CANCELLED else task.state.value
-    sentence = f"it {ended} at {_moment(at)}{told}"
-    return Cause(kind=CauseKind.FINISHED, sentence=sentence, change=again, since=at, error=task.error)
+    sentence = f"it {ended} at {_moment(at)}{text}"
+    return Cause(kind=CauseKind.FINISHED, sentence=sentence, change=advice, since=at, error=task.error)
 
 
-def _running(task: Situation) -> Cause:
+def _cause_running(task: Situation) -> Cause:
     stale = task.lease_until is not None and task.lease_until < task.at
     kind = CauseKind.STALE if stale else CauseKind.RUNNING if task.started_at else CauseKind.CLAIMED
     return Cause(
         kind=kind,
-        sentence=RUNS[kind].format(worker=task.worker_id, **_moments(task)) + _asked_to_stop(task),
+        sentence=RUNS[kind].format(worker=task.worker_id, **_moments(task)) + _cancellation_text(task),
         change=ENDS[kind].format(worker=task.worker_id, **_moments(task)),
         workers=() if task.worker_id is None else (task.worker_id,),
         since=task.started_at or task.claimed_at,
@@ -80,12 +80,12 @@ def _moments(task: Situation) -> dict[str, str]:
     return {name: _moment(at) for name, at in moments.items() if at is not None}
 
 
-def _asked_to_stop(task: Situation) -> str:
-    asked = task.cancel_requested_at
-    return "" if asked is None else f"; its cancellation was requested at {_moment(asked)}"
+def _cancellation_text(task: Situation) -> str:
+    requested_at = task.cancel_requested_at
+    return "" if requested_at is None else f"; its cancellation was requested at {_moment(requested_at)}"
 
 
-def _expired(task: Situation, at: datetime) -> Cause:
+def _cause_expired(task: Situation, at: datetime) -> Cause:
     return Cause(
         kind=CauseKind.EXPIRED,
         sentence=f"it expired at {_moment(at)} and will not start",
@@ -102,8 +102,8 @@ def _waits(task: Situation) -> Iterator[Cause]:
         f"{one.id}" if one.chain_id is None else f"{one.id} of the chain {one.chain_id}" for one in task.waits.first
     )
     number = task.waits.number
-    needed = _counted(number, "open task or chain", "open tasks or chains")
-    awaited = _counted(number, "open child", "open children")
+    needed = _count_text(number, "open task or chain", "open tasks or chains")
+    awaited = _count_text(number, "open child", "open children")
     beyond = ", ..." if number > len(task.waits.first) else ""
     yield Cause(
         kind=CauseKind.BLOCKED if blocked else CauseKind.WAITING,
@@ -120,7 +120,7 @@ def _time(task: Situation) -> Iterator[Cause]:
         return
     kind = _delay(task)
     failed = f"attempt {task.attempt} failed{f': {_short(task.error)}' if task.error else ''}"
-    told = {
+    text = {
         CauseKind.SNOOZED: "it was snoozed and is due again at",
         CauseKind.RETRYING: f"{failed}; the next one is due at",
         CauseKind.SCHEDULED: "it is scheduled for",
@@ -128,7 +128,7 @@ def _time(task: Situation) -> Iterator[Cause]:
     now = f"; to run it now: rolecall tasks trigger {task.id}" if task.state is TaskState.PENDING else ""
     yield Cause(
         kind=kind,
-        sentence=f"{told} {_moment(due)}",
+        sentence=f"{text} {_moment(due)}",
         change=f"it becomes due{now}",
         until=due,
         error=task.error if kind is CauseKind.RETRYING else None,
@@ -146,9 +146,9 @@ def _key(task: Situation) -> Iterator[Cause]:
         return
     full = task.key.used >= task.key.capacity
     if full:
-        yield _held(task, task.key)
+        yield _cause_key_held(task, task.key)
     if task.key.better >= max(1, task.key.capacity - task.key.used):
-        yield _wanted(task, task.key)
+        yield _cause_key_wanted(task, task.key)
     elif task.parked and not full:
         yield Cause(
             kind=CauseKind.PARKED,
@@ -158,18 +158,18 @@ def _key(task: Situation) -> Iterator[Cause]:
         )
 
 
-def _held(task: Situation, key: KeySituation) -> Cause:
+def _cause_key_held(task: Situation, key: KeySituation) -> Cause:
     holders = _list("task", key.holders, key.used)
     if task.one_root:
-        kind, told = CauseKind.ONE_ROOT, f"the role {task.role} runs one root at a time, and {holders} is in progress"
+        kind, text = CauseKind.ONE_ROOT, f"the role {task.role} runs one root at a time, and {holders} is in progress"
     elif key.capacity == 1:
-        kind, told = CauseKind.KEY_HELD, f"its key {task.key_name!r} is held by {holders}"
+        kind, text = CauseKind.KEY_HELD, f"its key {task.key_name!r} is held by {holders}"
     else:
-        told = f"all {key.capacity} permits of its key {task.key_name!r} are held by {holders}"
+        text = f"all {key.capacity} permits of its key {task.key_name!r} are held by {holders}"
         kind = CauseKind.KEY_HELD
     return Cause(
         kind=kind,
-        sentence=told,
+        sentence=text,
         change="that task finishes" if key.used == 1 else "one of those tasks finishes",
         tasks=tuple(key.holders),
         number=key.used,
@@ -178,7 +178,7 @@ def _held(task: Situation, key: KeySituation) -> Cause:
     )
 
 
-def _wanted(task: Situation, key: KeySituation) -> Cause:
+def _cause_key_wanted(task: Situation, key: KeySituation) -> Cause:
     number = min(key.better, COUNTED)
     more = key.better > COUNTED
     return Cause(
@@ -265,11 +265,11 @@ def _serve(live: Sequence[LiveWorker]) -> str:
 
 
 def _not_taking(able: Sequence[LiveWorker]) -> Cause:
-    told = ", ".join(f"{worker.id} ({_reluctance(worker)})" for worker in able[:NAMED])
+    text = ", ".join(f"{worker.id} ({_reluctance(worker)})" for worker in able[:NAMED])
     beyond = ", ..." if len(able) > NAMED else ""
     return Cause(
         kind=CauseKind.NOT_TAKING,
-        sentence=f"the workers that could run it claim no new tasks: {told}{beyond}",
+        sentence=f"the workers that could run it claim no new tasks: {text}{beyond}",
         change="resume one of them (rolecall workers resume ID), start another one, or wait until a back-off ends",
         workers=_ids(able),
         number=len(able),
@@ -287,15 +287,15 @@ def _line(ahead: int, taking: Sequence[LiveWorker]) -> Iterator[Cause]:
     if ahead < free:
         return
     slots = sum(worker.slots for worker in taking)
-    named = f"{_counted(slots, 'slot', 'slots')} of the workers that could run it"
+    named = f"{_count_text(slots, 'slot', 'slots')} of the workers that could run it"
     if free:
-        kind, told = CauseKind.IN_LINE, f"{free} of the {named} {_is(free)} free, but"
+        kind, text = CauseKind.IN_LINE, f"{free} of the {named} {_is(free)} free, but"
     else:
-        kind, told = CauseKind.NO_FREE_SLOT, f"the {named} {_is(slots)} busy, and"
+        kind, text = CauseKind.NO_FREE_SLOT, f"the {named} {_is(slots)} busy, and"
     stand = _many(ahead, "task is", "tasks are") if ahead else "no task is"
     yield Cause(
         kind=kind,
-        sentence=f"{told} {stand} ahead of it in line",
+        sentence=f"{text} {stand} ahead of it in line",
         change="tasks finish; more workers or a higher priority would bring it forward",
         workers=_ids(taking),
         number=min(ahead, COUNTED),
@@ -338,12 +338,12 @@ def _list(noun: str, ids: Sequence[int], number: int) -> str:
     return f"{noun}{'' if number == 1 else 's'} {named}{', ...' if number > len(ids) else ''}"
 
 
-def _many(number: int, one: str, several: str) -> str:
-    return f"more than {COUNTED} {several}" if number > COUNTED else _counted(number, one, several)
+def _many(number: int, one: str, plural: str) -> str:
+    return f"more than {COUNTED} {plural}" if number > COUNTED else _count_text(number, one, plural)
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def _count_text(number: int, one: str, plural: str) -> str:
+    return f"{number} {one if number == 1 else plural}"
 
 
 def _moment(at: datetime) -> str:

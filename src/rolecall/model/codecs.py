@@ -18,7 +18,7 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.models import schema_of_model
 from rolecall.model.redaction import WRITE_ONLY, Redaction
 
-__all__ = ["Codec", "DoesNotFit", "codec_for", "read", "register_codec", "revealed", "written"]
+__all__ = ["Codec", "DoesNotFit", "codec_for", "decode_value", "encode_revealed", "encode_value", "register_codec"]
 
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
@@ -81,7 +81,7 @@ def codec_for(kind: Any) -> Codec[Any] | None:
     return _of_secret(kind) if any(base.__name__ == "SecretStr" for base in kind.__mro__) else None
 
 
-def written(value: object) -> object:
+def encode_value(value: object) -> object:
     """Return a value as JSON values, or as a value that another codec can encode. Raises TypeError if there is no
     way.
     """
@@ -99,13 +99,13 @@ def written(value: object) -> object:
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
-def revealed(value: object) -> object:
+def encode_revealed(value: object) -> object:
     """Return an encoded value for a handler, with the secrets that pydantic would write as asterisks."""
     codec = codec_for(type(value))
-    return written(value) if codec is None or codec.reveal is None else codec.reveal(value)
+    return encode_value(value) if codec is None or codec.reveal is None else codec.reveal(value)
 
 
-def read(kind: Any, value: object) -> object:
+def decode_value(kind: Any, value: object) -> object:
     """Decode JSON values. Raises ValueError for an invalid value and TypeError for a type without a codec."""
     if isinstance(kind, type) and isinstance(value, kind):
         return value
@@ -121,7 +121,7 @@ def _of_pydantic(model: Any) -> Codec[Any]:
     redaction = Redaction(schema)
     return Codec(
         encode=partial(model.__pydantic_serializer__.to_python, mode="json"),
-        decode=partial(_validated, model, redaction),
+        decode=partial(_validate, model, redaction),
         schema=lambda: schema,
         reveal=partial(_with_secrets, model) if redaction.hides_anything else None,
     )
@@ -144,22 +144,22 @@ def _secret(kind: Any, value: object) -> object:
 
 def _with_secrets(model: Any, value: object) -> object:
     write = model.__pydantic_serializer__.to_python
-    return _unstarred(write(value, mode="json"), write(value))
+    return _restore_secrets(write(value, mode="json"), write(value))
 
 
-def _unstarred(shown: Any, value: Any) -> Any:
+def _restore_secrets(shown: Any, value: Any) -> Any:
     if hasattr(value, "get_secret_value") and isinstance(shown, str) and not shown.strip("*"):
         secret = value.get_secret_value()
         return secret.decode() if isinstance(secret, bytes) else secret
     if isinstance(shown, dict) and isinstance(value, Mapping) and len(shown) == len(value):
         pairs = zip(shown.items(), value.values(), strict=True)
-        return {name: _unstarred(part, inner) for (name, part), inner in pairs}
+        return {name: _restore_secrets(part, inner) for (name, part), inner in pairs}
     if isinstance(shown, list) and isinstance(value, Collection) and len(shown) == len(value):
-        return [_unstarred(part, inner) for part, inner in zip(shown, value, strict=True)]
+        return [_restore_secrets(part, inner) for part, inner in zip(shown, value, strict=True)]
     return shown
 
 
-def _validated(model: Any, redaction: Redaction, value: object) -> object:
+def _validate(model: Any, redaction: Redaction, value: object) -> object:
     try:
         # As JSON, because a strict model accepts a date as text only there.
         return model.__pydantic_validator__.validate_json(json.dumps(value))
@@ -172,10 +172,10 @@ def _validated(model: Any, redaction: Redaction, value: object) -> object:
 
 def _in_one_line(errors: Iterable[Mapping[str, Any]], redaction: Redaction) -> str:
     """Join the errors, with their places and without the values, which may be secret."""
-    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {_what(each, redaction)}" for each in errors)
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {_error_message(each, redaction)}" for each in errors)
 
 
-def _what(error: Mapping[str, Any], redaction: Redaction) -> str:
+def _error_message(error: Mapping[str, Any], redaction: Redaction) -> str:
     """Return the message of an error, or a neutral one if it could contain a hidden value."""
     place = "".join(f"[{step}]" for step in error["loc"])
     hidden, hides_some = redaction.hides_place(f"${place}")

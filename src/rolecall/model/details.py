@@ -18,6 +18,7 @@ __all__ = [
     "Ancestor",
     "ChainOutline",
     "Document",
+    "ExpandedPhase",
     "Family",
     "Maker",
     "NeedOutcome",
@@ -25,7 +26,6 @@ __all__ = [
     "Outline",
     "OutlinePhase",
     "TaskDetail",
-    "Unfolded",
 ]
 
 
@@ -139,7 +139,7 @@ class Ancestor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unfolded:
+class ExpandedPhase:
     """A request to name all children of one handler of a task, even if there are many."""
 
     parent_id: int

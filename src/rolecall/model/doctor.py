@@ -20,10 +20,10 @@ __all__ = [
     "PreparedTransaction",
     "ServerFacts",
     "StaleSlot",
-    "StrandedWork",
-    "TableCare",
-    "Uncounted",
-    "Unpruned",
+    "TableAutovacuum",
+    "UnclaimedTasks",
+    "UncountedTasks",
+    "UnprunedRecords",
     "Verdict",
 ]
 
@@ -145,7 +145,7 @@ class StandbyFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCare:
+class TableAutovacuum:
     """Whether a table is autovacuumed, and with the settings that a frequently updated table needs."""
 
     table: str
@@ -163,7 +163,7 @@ class ClockOfWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class Uncounted:
+class UncountedTasks:
     """How many seconds ago finished tasks were last counted, and the roles whose transactions may be the cause.
 
     The database role `role` of this session may not see the age of the transactions of the roles `unseen`.
@@ -175,7 +175,7 @@ class Uncounted:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpruned:
+class UnprunedRecords:
     """Expired records of one kind that have been due for pruning for `late` seconds or in use for `in_use` seconds."""
 
     kind: str
@@ -201,7 +201,7 @@ class DutyState:
 
 
 @dataclass(frozen=True, slots=True)
-class StrandedWork:
+class UnclaimedTasks:
     """Due tasks of a role and handler that no active worker runs; `workers` counts the role's active workers."""
 
     role: str

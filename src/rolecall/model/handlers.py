@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = [
     "DeclaredHandler",
-    "ProcedureEnd",
+    "ProcedureResult",
     "StoredProcedure",
     "TaskContext",
 ]
@@ -60,7 +60,7 @@ class StoredProcedure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProcedureEnd:
+class ProcedureResult:
     """The end of a procedure's attempt: `lost` is why the claim was lost, `error` why the attempt failed."""
 
     lost: str | None

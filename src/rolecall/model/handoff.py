@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["HandoffNow", "LaneNow"]
+__all__ = ["HandoffState", "LaneState"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneNow:
+class LaneState:
     """The messages of one role and priority band in Redis: how many wait, since when, and how many workers have
     taken.
     """
@@ -23,7 +23,7 @@ class LaneNow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HandoffNow:
+class HandoffState:
     """The state of the hand-off. With a `problem`, Redis did not answer and the rest is unknown.
 
     `dispatcher` is the leading dispatcher, if any. `workers` counts those seen within ten seconds, and `reclaimed`
@@ -38,4 +38,4 @@ class HandoffNow:
     reclaimed: int = 0
     evicts: str | None = None
     mixed: bool = False
-    lanes: Sequence[LaneNow] = ()
+    lanes: Sequence[LaneState] = ()

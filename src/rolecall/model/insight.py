@@ -139,7 +139,7 @@ class RegisteredWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeWorkers:
+class WorkerGroup:
     """The number of live workers that claim tasks of the same roles (an empty list: all roles) and handlers."""
 
     roles: list[str]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["KeyCapacity", "KeyNow", "Unparked", "require_key_capacity", "require_key_pattern"]
+__all__ = ["KeyCapacity", "KeyState", "Unparked", "require_key_capacity", "require_key_pattern"]
 
 LONGEST_KEY = 200
 MOST_AT_ONCE = 32_767
@@ -28,7 +28,7 @@ class KeyCapacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyNow:
+class KeyState:
     """The state of a key: its capacity, the pattern that sets it (None: the default), and its holders and waiting
     tasks.
 

@@ -14,10 +14,10 @@ __all__ = [
     "ELSEWHERE",
     "POINTER",
     "KeepsLarge",
+    "is_placeholder",
     "is_pointer",
+    "pointers_for_display",
     "pointers_in",
-    "shown_pointers",
-    "stands_for_another",
     "with_next",
     "with_payloads",
 ]
@@ -50,7 +50,7 @@ def pointers_in(payload_json: str) -> list[str]:
     return [name for name, value in json.loads(payload_json).items() if is_pointer(value)]
 
 
-def shown_pointers(payload: Any) -> Any:
+def pointers_for_display(payload: Any) -> Any:
     """Return a payload for display: pointers are replaced by the size of the field, without its location."""
     if not isinstance(payload, Mapping) or not any(map(is_pointer, payload.values())):
         return payload
@@ -60,7 +60,7 @@ def shown_pointers(payload: Any) -> Any:
     }
 
 
-def stands_for_another(value: object) -> bool:
+def is_placeholder(value: object) -> bool:
     """Return whether a field is a pointer, or the text that is displayed for one."""
     return is_pointer(value) or (isinstance(value, str) and SHOWN.fullmatch(value) is not None)
 
@@ -70,7 +70,7 @@ def with_payloads(batch: Sequence[NewTask], change: Callable[[NewTask], Mapping[
     made: dict[int, NewTask] = {}
     for task in batch:
         payload = change(task)
-        needs = [_renewed(need, made) for need in task.needs]
+        needs = [_replace_task(need, made) for need in task.needs]
         changed = payload is not task.payload or any(new is not old for new, old in zip(needs, task.needs, strict=True))
         made[id(task)] = replace(task, payload=payload, needs=needs) if changed else task
     return [made[id(task)] for task in batch]
@@ -87,7 +87,9 @@ def with_next(tasks: NextTasks, change: Callable[[Sequence[NewTask]], Sequence[N
     )
 
 
-def _renewed(need: Need | int | Enqueued | NewTask, made: Mapping[int, NewTask]) -> Need | int | Enqueued | NewTask:
+def _replace_task(
+    need: Need | int | Enqueued | NewTask, made: Mapping[int, NewTask]
+) -> Need | int | Enqueued | NewTask:
     if isinstance(need, Need):
-        return need if (task := _renewed(need.task, made)) is need.task else replace(need, task=task)  # type: ignore[arg-type]  # never a Need
+        return need if (task := _replace_task(need.task, made)) is need.task else replace(need, task=task)  # type: ignore[arg-type]  # never a Need
     return made.get(id(need), need) if isinstance(need, NewTask) else need

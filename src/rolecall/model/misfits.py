@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rolecall.model.redaction import Redaction, untold
+from rolecall.model.redaction import Redaction, hidden_problem
 
-__all__ = ["misfit"]
+__all__ = ["find_mismatch"]
 
 Schema = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ KINDS: Mapping[str, Callable[[object], bool]] = {
 }
 
 
-def misfit(value: object, schema: Schema) -> str | None:
+def find_mismatch(value: object, schema: Schema) -> str | None:
     """Return what does not fit in a JSON value, and where; None if nothing wrong is found.
 
     For hidden parts, only the place is returned.
@@ -35,7 +35,7 @@ def misfit(value: object, schema: Schema) -> str | None:
     if problem is None:
         return None
     place = problem.rpartition(" - at ")[2]
-    return untold(place) if Redaction(schema).hides_place(place)[0] else problem
+    return hidden_problem(place) if Redaction(schema).hides_place(place)[0] else problem
 
 
 class _Check:
@@ -54,8 +54,8 @@ class _Check:
             if value not in allowed:
                 return f"expected {' or '.join(map(repr, allowed))}, got {value!r} - at {place}"
         kind = schema.get("type")
-        if isinstance(kind, str) and not KINDS.get(kind, _anything)(value):
-            return _expected(kind, value, place)
+        if isinstance(kind, str) and not KINDS.get(kind, _accept_anything)(value):
+            return _mismatch(kind, value, place)
         if isinstance(value, dict):
             return self._in_object(value, schema, place)
         return self._in_array(value, schema, place) if isinstance(value, list) else None
@@ -66,7 +66,7 @@ class _Check:
         problems = [self.problem(value, each, place) for each in meant]
         if None in problems or not meant:
             return None
-        return problems[0] if len(meant) == 1 else _expected(" or ".join(map(_name, meant)), value, place)
+        return problems[0] if len(meant) == 1 else _mismatch(" or ".join(map(_name, meant)), value, place)
 
     def _in_object(self, value: Mapping[str, object], schema: Schema, place: str) -> str | None:
         fields: Schema = schema.get("properties", {})
@@ -91,7 +91,7 @@ class _Check:
         return None
 
 
-def _anything(_value: object) -> bool:
+def _accept_anything(_value: object) -> bool:
     return True
 
 
@@ -99,6 +99,6 @@ def _name(schema: Schema) -> str:
     return str(schema.get("type") or schema.get("$ref", "one of several").rpartition("/")[2])
 
 
-def _expected(wanted: str, value: object, place: str) -> str:
+def _mismatch(expected: str, value: object, place: str) -> str:
     got = next(name for name, fits in KINDS.items() if fits(value))
-    return f"expected {wanted}, got {got} - at {place}"
+    return f"expected {expected}, got {got} - at {place}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rolecall.model.findings import Severity
-from rolecall.model.handoff import HandoffNow
+from rolecall.model.handoff import HandoffState
 from rolecall.model.history import Durations, History
 
 __all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleGauges", "RoleLoad", "RoleOutlook"]
@@ -101,4 +101,4 @@ class PoolOverview:
     figures: PoolFigures
     roles: Sequence[RoleOutlook]
     history: History
-    handoff: HandoffNow | None = None
+    handoff: HandoffState | None = None

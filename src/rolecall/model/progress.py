@@ -15,7 +15,7 @@ from rolecall.model.states import TaskState
 
 __all__ = [
     "Activity",
-    "Brood",
+    "ChildCount",
     "Fact",
     "Facts",
     "Phase",
@@ -40,7 +40,7 @@ class Activity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brood:
+class ChildCount:
     """The number of children of one handler, spawned by one claim, in one state; `first_id` is the oldest child."""
 
     handler: str
@@ -69,7 +69,7 @@ class TreeParent:
     serial: bool
     info: Mapping[str, Any] | None
     children_info: Mapping[str, Any] | None
-    children: Sequence[Brood]
+    children: Sequence[ChildCount]
     facts: Facts
 
 
@@ -184,9 +184,9 @@ def _activity(*, over: bool, under_way: bool) -> Activity:
     return Activity.ACTIVE if under_way else Activity.PENDING
 
 
-def _by_handler(parent: TreeParent) -> dict[str, list[Brood]]:
+def _by_handler(parent: TreeParent) -> dict[str, list[ChildCount]]:
     """Group the children of each handler's latest spawning claim, because a retried task spawns again."""
-    latest: dict[str, list[Brood]] = {}
+    latest: dict[str, list[ChildCount]] = {}
     for brood in parent.children:
         known = latest.setdefault(brood.handler, [])
         if known and brood.fence > known[0].fence:
@@ -203,11 +203,11 @@ def _expected(root: TreeParent) -> dict[str, int]:
     return {handler: number for handler, number in said.items() if type(number) is int and number > 0}
 
 
-def _ended(broods: Iterable[Brood]) -> int:
+def _ended(broods: Iterable[ChildCount]) -> int:
     return sum(brood.number for brood in broods if brood.state.is_finished)
 
 
-def _number(broods: Iterable[Brood], *states: TaskState) -> int:
+def _number(broods: Iterable[ChildCount], *states: TaskState) -> int:
     return sum(brood.number for brood in broods if brood.state in states)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hides", "union", "untold", "without"]
+__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hidden_problem", "hides", "redact_text", "union"]
 
 Schema = Mapping[str, Any]
 Nodes = list[Schema]
@@ -39,11 +39,11 @@ class Redaction:
         self._definitions: Schema = self._schema.get("$defs", {})
         self.hides_anything = hides(self._schema)
 
-    def shown(self, value: Any) -> Any:
+    def redact(self, value: Any) -> Any:
         """Return the value with each hidden part replaced by `[redacted]`."""
-        return self._changed(value, lambda _place, _hidden: REDACTED)
+        return self._change_hidden(value, lambda _place, _hidden: REDACTED)
 
-    def kept(self, value: Any, standing: Any) -> tuple[Any, Place | None]:
+    def restore(self, value: Any, stored: Any) -> tuple[Any, Place | None]:
         """Restore hidden parts of an edited value from the stored one, and return the first place that has no stored
         value.
 
@@ -54,15 +54,15 @@ class Redaction:
         def keep(place: Place, hidden: Any) -> Any:
             if hidden != REDACTED:
                 return hidden
-            found = self._standing(place, value, standing)
+            found = self._stored_values(place, value, stored)
             if not found:
                 missing.append(place)
             return found[0] if found else hidden
 
-        whole = self._changed(value, keep)
+        whole = self._change_hidden(value, keep)
         return whole, missing[0] if missing else None
 
-    def texts(self, value: Any) -> list[str]:
+    def hidden_texts(self, value: Any) -> list[str]:
         """Return the texts that must not appear elsewhere: each hidden text or number, in the forms in which it
         may be written.
         """
@@ -72,7 +72,7 @@ class Redaction:
             for text in map(str, _leaves(hidden)):
                 found.update((text, repr(text)[1:-1], json.dumps(text)[1:-1]))
 
-        self._changed(value, note)
+        self._change_hidden(value, note)
         return [text for text in found if len(text) >= SHORTEST]
 
     def hides_place(self, place: str) -> tuple[bool, bool]:
@@ -91,7 +91,7 @@ class Redaction:
         """Return whether a part of the schema is hidden at least partly."""
         return self._hides_below([part])
 
-    def _changed(self, value: Any, change: Change) -> Any:
+    def _change_hidden(self, value: Any, change: Change) -> Any:
         return self._walk(value, self._nodes([self._schema]), (), change) if self.hides_anything else value
 
     def _walk(self, value: Any, nodes: Nodes, place: Place, change: Change) -> Any:
@@ -112,17 +112,17 @@ class Redaction:
     def _nodes(self, nodes: Nodes) -> Nodes:
         """Return the schemas with their references resolved and all of their alternatives."""
         found: Nodes = []
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
+        queue = list(nodes)
+        while queue:
+            node = queue.pop()
             # A schema of False forbids other fields.
             if not isinstance(node, dict) or any(node is each for each in found):
                 continue
             found.append(node)
             if "$ref" in node:
-                waiting.append(self._definitions.get(str(node["$ref"]).rpartition("/")[2], {}))
+                queue.append(self._definitions.get(str(node["$ref"]).rpartition("/")[2], {}))
             for word in ALTERNATIVES:
-                waiting.extend(node.get(word, ()))
+                queue.extend(node.get(word, ()))
         return found
 
     def _of_field(self, nodes: Nodes, name: str) -> Nodes:
@@ -130,36 +130,36 @@ class Redaction:
 
     def _hides_below(self, nodes: Nodes) -> bool:
         seen: Nodes = []
-        waiting = list(nodes)
-        while waiting:
-            for node in self._nodes([waiting.pop()]):
+        queue = list(nodes)
+        while queue:
+            for node in self._nodes([queue.pop()]):
                 if any(node is each for each in seen):
                     continue
                 if _is_hidden([node]):
                     return True
                 seen.append(node)
-                waiting.extend(_below(node))
+                queue.extend(_below(node))
         return False
 
-    def _standing(self, place: Place, value: Any, standing: Any) -> list[Any]:
+    def _stored_values(self, place: Place, value: Any, stored: Any) -> list[Any]:
         """Return the stored value at a place as a list of one; empty if there is none or it is ambiguous."""
         nodes = self._nodes([self._schema])
         for step in place:
             if isinstance(value, list):
-                was = self._walk(standing, nodes, (), lambda _place, _hidden: REDACTED)
+                was = self._walk(stored, nodes, (), lambda _place, _hidden: REDACTED)
                 if self._walk(value, nodes, (), lambda _place, _hidden: REDACTED) != was:
                     return []
-            if not _has(standing, step):
+            if not _has(stored, step):
                 return []
-            value, standing = value[step], standing[step]
+            value, stored = value[step], stored[step]
             found = self._of_field(nodes, step) if isinstance(step, str) else _of_item(nodes, step)
             nodes = self._nodes(found)
-        return [standing]
+        return [stored]
 
 
 def hides(schema: Schema | None) -> bool:
     """Return whether a schema hides anything."""
-    return any(_is_hidden([node]) for node in _everything(schema or {}))
+    return any(_is_hidden([node]) for node in _all_parts(schema or {}))
 
 
 def union(schemas: Iterable[Schema | None]) -> Schema | None:
@@ -175,7 +175,7 @@ def union(schemas: Iterable[Schema | None]) -> Schema | None:
     return {"anyOf": parts, "$defs": definitions}
 
 
-def without(secrets: Iterable[str], text: str) -> str:
+def redact_text(secrets: Iterable[str], text: str) -> str:
     """Replace each secret in a text by `[redacted]`. Long secrets are found even if the text was cut within them."""
     for secret in sorted(secrets, key=len, reverse=True):
         start, at = secret[:LONGEST_CUT], 0
@@ -186,7 +186,7 @@ def without(secrets: Iterable[str], text: str) -> str:
     return text
 
 
-def untold(place: str) -> str:
+def hidden_problem(place: str) -> str:
     """Return the message that replaces one about a hidden value."""
     return f"the value does not fit; details are omitted because it is hidden - at {place}"
 
@@ -208,15 +208,15 @@ def _with_prefix(schema: Schema, prefix: str) -> dict[str, Any]:
     return {**copy(schema), "$defs": definitions}
 
 
-def _everything(part: Any) -> Iterator[Schema]:
-    waiting = [part]
-    while waiting:
-        part = waiting.pop()
+def _all_parts(part: Any) -> Iterator[Schema]:
+    queue = [part]
+    while queue:
+        part = queue.pop()
         if isinstance(part, Mapping):
             yield part
-            waiting.extend(part.values())
+            queue.extend(part.values())
         elif isinstance(part, list):
-            waiting.extend(part)
+            queue.extend(part)
 
 
 def _is_hidden(nodes: Nodes) -> bool:
@@ -255,12 +255,12 @@ def _has(value: Any, step: str | int) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[str | float]:
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
+    queue = [value]
+    while queue:
+        part = queue.pop()
         if isinstance(part, Mapping):
-            waiting.extend(part.values())
+            queue.extend(part.values())
         elif isinstance(part, list):
-            waiting.extend(part)
+            queue.extend(part)
         elif isinstance(part, str | int | float) and not isinstance(part, bool):
             yield part

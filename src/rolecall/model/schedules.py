@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 __all__ = [
     "CronPlan",
     "DueCron",
+    "FireTimeRange",
     "Misfire",
     "Overlap",
     "PlannedRun",
@@ -18,7 +19,6 @@ __all__ = [
     "ScheduleAhead",
     "ScheduleRun",
     "StoredSchedule",
-    "Stretch",
     "stagger",
 ]
 
@@ -125,7 +125,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class FireTimeRange:
     """The number of fire times in quick succession, from the first to the last; often a single one."""
 
     first: datetime
@@ -140,7 +140,7 @@ class ScheduleAhead:
     schedule_id: int
     name: str
     enabled: bool
-    stretches: Sequence[Stretch]
+    stretches: Sequence[FireTimeRange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +158,14 @@ class DueCron:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronPlan:
-    """What to do with a due schedule: run the latest of `slots` (`come` in all), and continue at `next`.
+    """What to do with a due schedule: run the latest of `slots` (`due_count` in all), and continue at `next`.
 
     Without a next fire time, `error` is the reason, and the schedule is disabled.
     """
 
     due: DueCron
     slots: tuple[datetime, ...] = ()
-    come: int = 0
+    due_count: int = 0
     next: datetime | None = None
     error: str | None = None
 

@@ -11,12 +11,12 @@ from rolecall.model.states import TaskState
 __all__ = [
     "Cause",
     "CauseKind",
+    "CurrentPause",
     "KeySituation",
     "LiveWorker",
     "Obstacle",
     "Obstacles",
     "Situation",
-    "StandingPause",
     "Why",
 ]
 
@@ -117,7 +117,7 @@ class KeySituation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingPause:
+class CurrentPause:
     """A role's pause: when it began, when it expires (None: when somebody resumes the role), and who paused it."""
 
     since: datetime
@@ -180,7 +180,7 @@ class Situation:
     rescue_from: datetime | None = None
     last_event: str | None = None
     key: KeySituation | None = None
-    pause: StandingPause | None = None
+    pause: CurrentPause | None = None
     one_root: bool = False
     parked: bool = False
     unfit_since: datetime | None = None

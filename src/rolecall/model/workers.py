@@ -11,8 +11,8 @@ from rolecall.model.errors import ConfigError
 __all__ = [
     "MOST_PREFETCH",
     "MOST_SLOTS",
-    "BeatAnswer",
     "Condition",
+    "HeartbeatAnswer",
     "Neighbour",
     "ProcessIdentity",
     "WorkerCommand",
@@ -63,7 +63,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class DutyLook:
+class DutyStatus:
     """The state of the maintenance duties: which are due, and in how many seconds the next of the others is.
 
     `did_last` is true if this process ran the last one. `workers` counts the registered workers, up to 20;
@@ -101,10 +101,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeatAnswer:
+class HeartbeatAnswer:
     """The response to a heartbeat: whether the worker is registered, and its command."""
 
-    known: bool
+    is_registered: bool
     command: WorkerCommand | None
 
 

@@ -21,7 +21,7 @@ from rolecall.model.tasks import NewTask
 from rolecall.results.middleware import LargeResults
 from rolecall.results.stores import ObjectStore, open_store
 from rolecall.sql.documents import NotStorable, encode
-from rolecall.sql.statement import prepared
+from rolecall.sql.statement import compiled
 from rolecall.worker.context import BatchContext, Context
 
 __all__ = ["LargeValues"]
@@ -31,7 +31,7 @@ OVER = 64 * 1024
 PATH = re.compile(r"payload-[0-9a-f]{32}\.json")
 AT_ONCE = 8
 SMALL = (int, float, bool, type(None))
-Fields = prepared(dict[str, msgspec.Raw])
+Fields = compiled(dict[str, msgspec.Raw])
 
 
 class LargeValues:

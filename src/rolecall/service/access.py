@@ -214,7 +214,7 @@ class StartupGuard:
 
     async def require_somebody(self) -> None:
         """Raise ConfigError if there is neither a valid API key nor a person."""
-        if not await self._database.run(access.anybody()):
+        if not await self._database.run(access.has_credentials()):
             raise ConfigError(
                 "other machines can reach this address, but there is no API key yet: create one with "
                 "`rolecall keys create NAME --scope admin`, or add a person with `rolecall people add NAME`",

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from rolecall.maintenance.cron import upcoming
-from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan, plan
+from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan, plan
 from rolecall.model.errors import ConfigError
 from rolecall.model.schedules import StoredSchedule
 from rolecall.service.arguments import role_not_found
@@ -31,9 +31,9 @@ class Capacity:
         """List all roles, by name."""
         return await self._database.run(capacity.capacity())
 
-    async def plan(self, role: str, question: CapacityQuestion | None = None) -> RolePlan:
+    async def plan(self, role: str, question: PlanRequest | None = None) -> RolePlan:
         """Return when a role's queue will be empty, and how many workers it needs. Raises RoleNotFound, ConfigError."""
-        terms = question or CapacityQuestion()
+        terms = question or PlanRequest()
         _check(terms)
         for found in await self._database.run(capacity.capacity(role)):
             due = await self._database.run(capacity.due_by_hour(role, terms.hours))
@@ -59,7 +59,7 @@ def _hours_of_runs(schedule: StoredSchedule, present: datetime, hours: int) -> I
         yield max(0, (slot - present) // HOUR)
 
 
-def _check(terms: CapacityQuestion) -> None:
+def _check(terms: PlanRequest) -> None:
     _between("hours", terms.hours, 1, MOST_HOURS)
     _between("workers", 0 if terms.workers is None else terms.workers, 0, MOST_WORKERS)
     _between("target_wait_s", 1 if terms.target_wait_s is None else terms.target_wait_s, 0.001, LONGEST_WAIT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rolecall.client.requests import until_async
+from rolecall.client.requests import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
 from rolecall.model.details import ChainOutline
@@ -66,7 +66,7 @@ class Chains:
         parts = await shown_parts(self._database, found)
         ids = [part.task.id for part in parts]
         needs = await self._database.run(chains.needs(ids, PAGE + 1))
-        dependents = await self._database.run(chains.blocking(chain_id, None, PAGE + 1))
+        dependents = await self._database.run(chains.dependents(chain_id, None, PAGE + 1))
         children = await self._database.run(outlines.children(ids, chain.created_at))
         return ChainOutline(
             chain=chain,
@@ -81,7 +81,7 @@ class Chains:
     async def wait(self, chain_id: int, seconds: float) -> Chain:
         """Return the chain once its last task has finished. Raises WaitTimeout, ChainNotFound."""
         late = WaitTimeout(task_id=chain_id, seconds=seconds, chain=True)
-        return await until_async(lambda: self.get(chain_id), lambda chain: not chain.open, late)
+        return await poll_until_async(lambda: self.get(chain_id), lambda chain: not chain.open, late)
 
     async def complete(self, chain_id: int, result: object = None) -> str:
         """Complete the chain's open task without a worker. Return completed, finished (it was already) or missing."""
@@ -96,7 +96,7 @@ class Chains:
         """
         require_page(limit)
         await self.get(chain_id)
-        return await self._database.run(chains.blocking(chain_id, after, limit))
+        return await self._database.run(chains.dependents(chain_id, after, limit))
 
     async def delete(self, ids: Iterable[int], *, cascade: bool = False) -> dict[int, int]:
         """Delete chains including everything below them, all or none; `cascade` also deletes what they need.

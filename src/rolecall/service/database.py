@@ -11,7 +11,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.run import run_and_async, run_async, translated
+from rolecall.db.run import run_and_async, run_async, translating_errors
 from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.sql import audit
@@ -80,10 +80,10 @@ class OneConnection:
             entry = event if was is None else replace(event, detail={**event.detail, "was": found})
             return audit.record(self.actor, entry, answer)
 
-        collector = EventCollector() if self._emitter.wanted & statement.tells else None
+        collector = EventCollector() if self._emitter.wanted & statement.event_kinds else None
         answer = await run_and_async(self._connection, statement, recording, was, collector)
         if collector is not None:
-            self._emitter.emit(collector.told)
+            self._emitter.emit(collector.events)
         return answer
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
@@ -147,7 +147,7 @@ class Pooled:
         return str(self._pool.conninfo)
 
     async def run(self, statement: Statement[T]) -> T:
-        with translated():
+        with translating_errors():
             async with self._reads.connection() as connection:
                 return await self._in_time(OneConnection(connection, self.actor).run(statement))
 
@@ -156,12 +156,12 @@ class Pooled:
             return await OneConnection(connection, self.actor).look(look)
 
     async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
-        with translated():
+        with translating_errors():
             async with self._pool.connection() as connection:
                 return await OneConnection(connection, self.actor, self._emitter).act(event, statement, was)
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
-        with translated():
+        with translating_errors():
             async with self._pool.connection() as connection:
                 await OneConnection(connection, self.actor).note(event, outcome)
 

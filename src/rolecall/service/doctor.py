@@ -10,7 +10,7 @@ from time import time
 
 from rolecall.app.declarations import AppCheck
 from rolecall.db.connect import AsyncConnection, connect_async
-from rolecall.db.run import run_async, translated
+from rolecall.db.run import run_async, translating_errors
 from rolecall.model.doctor import Diagnosis, Limits, ServerFacts, StaleSlot, Verdict
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.model.findings import Finding, Severity
@@ -124,10 +124,10 @@ class Doctor:
         yield health_checks.hidden_values(await ask(roles.list_handlers()))
         yield health_checks.withdrawn(await ask(schedules.list_()))
         yield health_checks.partitions(await ask(doctor.missing_partitions()))
-        yield health_checks.retention(await ask(doctor.unpruned()), limits)
+        yield health_checks.retention(await ask(doctor.unpruned_records()), limits)
         yield health_checks.duties(await ask(doctor.duties()), limits)
         yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
-        yield health_checks.uncounted(await ask(doctor.uncounted()), limits)
+        yield health_checks.uncounted(await ask(doctor.uncounted_tasks()), limits)
         yield health_checks.endless_keys(await ask(access.endless_admin_keys()))
 
     async def _slots(self) -> list[StaleSlot]:
@@ -185,7 +185,7 @@ def _not_made(error: Exception) -> Finding:
 async def notifications_arrive(dsn: str, listen_dsn: str | None = None, within: float = ANSWER_WITHIN) -> bool:
     """Listen on one new connection, notify from another, and return whether it arrives within the given seconds."""
     channel = probe_channel()
-    with translated():
+    with translating_errors():
         async with (
             await connect_async(listen_dsn or dsn, "doctor") as listener,
             await connect_async(dsn, "doctor") as speaker,

@@ -11,7 +11,7 @@ from rolecall.config.handoff import HandoffSettings
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import Band, Lane
 from rolecall.handoff.roll import everybody, known_roles, leader_of, number_reclaimed, pool_of
-from rolecall.model.handoff import HandoffNow, LaneNow
+from rolecall.model.handoff import HandoffState, LaneState
 from rolecall.model.why import Cause, CauseKind
 from rolecall.service.database import Database
 
@@ -26,7 +26,7 @@ class Handoff:
         self._settings = settings
         self._database = database
 
-    async def show(self) -> HandoffNow | None:
+    async def show(self) -> HandoffState | None:
         """Return the state of the hand-off; None if it is off."""
         if not self._settings.on:
             return None
@@ -34,7 +34,7 @@ class Handoff:
             async with self._connected() as connections:
                 return await _look(connections, await pool_of(self._database))
         except RedisAway as error:
-            return HandoffNow(problem=str(error))
+            return HandoffState(problem=str(error))
 
     async def handed_over(self, task_id: int, role: str) -> Cause | None:
         """Return the time since when a task's id is in Redis, as a cause; None if it is not, or Redis is away."""
@@ -67,13 +67,13 @@ class Handoff:
             await connections.close()
 
 
-async def _look(connections: Connections, pool: str) -> HandoffNow:
+async def _look(connections: Connections, pool: str) -> HandoffState:
     queue, kind = await connections.open()
     control = connections.control
     leader = await leader_of(control)
     lanes = [Lane(band, role) for role in await known_roles(control) for band in Band]
     lengths = await queue.lengths(lanes) if lanes else []
-    return HandoffNow(
+    return HandoffState(
         kind=kind,
         dispatcher=leader.name if leader else None,
         mixed=leader is not None and leader.is_of_another(pool),
@@ -81,7 +81,7 @@ async def _look(connections: Connections, pool: str) -> HandoffNow:
         reclaimed=await number_reclaimed(control),
         evicts=await _evicts(control),
         lanes=[
-            LaneNow(
+            LaneState(
                 role=each.lane.role,
                 band=each.lane.band,
                 waiting=each.waiting,

@@ -16,14 +16,14 @@ from rolecall.model.doctor import (
     ServerFacts,
     StaleSlot,
     StandbyFacts,
-    StrandedWork,
-    TableCare,
-    Uncounted,
-    Unpruned,
+    TableAutovacuum,
+    UnclaimedTasks,
+    UncountedTasks,
+    UnprunedRecords,
 )
 from rolecall.model.findings import Finding, Severity
 from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.handoff import HandoffNow
+from rolecall.model.handoff import HandoffState
 from rolecall.model.schedules import StoredSchedule
 
 Findings = Iterator[Finding]
@@ -84,7 +84,7 @@ def counters(server: ServerFacts, limits: Limits) -> Findings:
         )
 
 
-def handoff(now: HandoffNow | None) -> Findings:
+def handoff(now: HandoffState | None) -> Findings:
     """Check the Redis that hands over tasks. Without it, nothing is lost, and workers poll."""
     if now is None:
         return
@@ -145,7 +145,7 @@ def slots(found: list[StaleSlot], limits: Limits) -> Findings:
             )
 
 
-def tables(found: list[TableCare]) -> Findings:
+def tables(found: list[TableAutovacuum]) -> Findings:
     """Check the vacuum settings of the task tables."""
     for care in found:
         name = f"rolecall.{care.table}"
@@ -175,7 +175,7 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
             )
 
 
-def stranded(found: list[StrandedWork]) -> Findings:
+def stranded(found: list[UnclaimedTasks]) -> Findings:
     """Check for tasks that no worker would claim."""
     for work in found:
         what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
@@ -219,7 +219,7 @@ def partitions(missing: list[str]) -> Findings:
         )
 
 
-def retention(found: list[Unpruned], limits: Limits) -> Findings:
+def retention(found: list[UnprunedRecords], limits: Limits) -> Findings:
     """Check that expired records are pruned."""
     for kind in found:
         if kind.in_use is not None and (severity := limits.unpruned.judge(kind.in_use)):
@@ -281,11 +281,11 @@ def _undone(those: list[DutyState], seconds: float, bound: Bound, *, problem: st
         yield Finding(severity=severity, check="duties", problem=sentence, advice=advice)
 
 
-def _table_of(kind: Unpruned) -> str:
+def _table_of(kind: UnprunedRecords) -> str:
     return "rolecall.finished_tasks" if kind.kind == "task_partitions" else "rolecall.task_events"
 
 
-def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
+def uncounted(found: list[UncountedTasks], limits: Limits) -> Findings:
     """Check that finished tasks are counted."""
     for those in found:
         if severity := limits.uncounted.judge(those.seconds):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError
 from rolecall.model.insight import TaskFilter
-from rolecall.model.keys import KeyCapacity, KeyNow
+from rolecall.model.keys import KeyCapacity, KeyState
 from rolecall.model.pages import Page, read_text_cursor, write_text_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.arguments import require_page
@@ -21,7 +21,7 @@ LONGEST_KEY = 200
 class KeyDetail:
     """The current state of a key, and the first ten tasks that hold it."""
 
-    key: KeyNow
+    key: KeyState
     tasks: list[TaskSummary]
 
 
@@ -43,7 +43,7 @@ class KeyCapacities:
         """Return the state of a key, even if no task has it. Raises ConfigError for an invalid key."""
         if not 1 <= len(key) <= LONGEST_KEY:
             raise ConfigError(f"must have 1 to {LONGEST_KEY} characters", variable="key", value=key)
-        [now] = await self._database.run(keys.now([key]))
+        [now] = await self._database.run(keys.read_states([key]))
         holders = await self._database.run(finding.tasks(TaskFilter(ids=now.holders)))
         return KeyDetail(key=now, tasks=holders.items)
 

@@ -13,7 +13,7 @@ from typing import Any
 from rolecall.model.chains import Chain, ChainPart
 from rolecall.model.details import Document
 from rolecall.model.errors import InvalidPayload
-from rolecall.model.large import shown_pointers, stands_for_another
+from rolecall.model.large import is_placeholder, pointers_for_display
 from rolecall.model.outcomes import UnstoredResult
 from rolecall.model.redaction import REDACTED, Redaction, union
 from rolecall.model.tasks import Needed, NewTask, Task
@@ -46,13 +46,13 @@ class Redactions:
 
     def payload(self, handler: str | None, value: Any) -> Any:
         """Return a redacted payload, in which large values are shown as pointers."""
-        return shown_pointers(self.of_payload(handler).shown(value))
+        return pointers_for_display(self.of_payload(handler).redact(value))
 
     def result(self, handler: str | None, value: Any) -> Any:
         """Return a redacted result; None if there is none yet."""
         if value is None or isinstance(value, UnstoredResult):
             return value
-        return self.results.get(handler or "", NOTHING).shown(value)
+        return self.results.get(handler or "", NOTHING).redact(value)
 
     def of_payload(self, handler: str | None) -> Redaction:
         """Return the redaction of a handler's payloads."""
@@ -140,7 +140,7 @@ async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
         handler = task.handler or task.role or ""
         if (problem := kept_elsewhere(task.payload)) is not None:
             raise InvalidPayload(problem, handler=handler)
-        _, place = hidden.of_payload(handler).kept(task.payload, {})
+        _, place = hidden.of_payload(handler).restore(task.payload, {})
         if place is not None:
             raise InvalidPayload(not_said(place), handler=handler)
 
@@ -148,7 +148,7 @@ async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
 def kept_elsewhere(payload: object) -> str | None:
     """Return the problem of a payload that contains a pointer; None if it contains none."""
     fields = payload if isinstance(payload, Mapping) else {}
-    found = next((name for name, value in fields.items() if stands_for_another(value)), None)
+    found = next((name for name, value in fields.items() if is_placeholder(value)), None)
     return None if found is None else f"it contains a pointer instead of the value - at `$.{found}`"
 
 

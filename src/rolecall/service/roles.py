@@ -8,7 +8,7 @@ from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, HandlerNotFound, InvalidPayload, UnknownRole
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.insight import DeclaredRole, Pause
-from rolecall.model.misfits import misfit
+from rolecall.model.misfits import find_mismatch
 from rolecall.model.tasks import NewTask
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
@@ -83,6 +83,6 @@ class Handlers:
         """Validate a task's payload with its handler's stored signature, if there is one. Raises InvalidPayload."""
         known = await self._database.run(roles.list_handlers(task.handler)) if task.handler else []
         for handler in known:
-            problem = misfit(task.payload, handler.signature or {})
+            problem = find_mismatch(task.payload, handler.signature or {})
             if problem is not None:
                 raise InvalidPayload(problem, handler=handler.name)

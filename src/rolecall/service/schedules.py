@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from rolecall.maintenance.cron import Cron, check_schedule, stretches, upcoming
+from rolecall.maintenance.cron import Cron, check_schedule, fire_time_ranges, upcoming
 from rolecall.maintenance.duties import fire_cron
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
@@ -118,7 +118,7 @@ class Schedules:
             raise ConfigError(problem, variable="number", value=number)
         schedule = await self.get(which)
         slots = upcoming(schedule, await self._database.run(schedules.present()))
-        return await self._database.run(schedules.planned(schedule, list(islice(slots, number))))
+        return await self._database.run(schedules.plan_runs(schedule, list(islice(slots, number))))
 
     async def ahead(self, hours: float = 24) -> Sequence[ScheduleAhead]:
         """Return the fire times of all schedules in the next hours. Those in quick succession are merged. Raises
@@ -134,7 +134,7 @@ class Schedules:
                 schedule_id=schedule.id,
                 name=schedule.name,
                 enabled=schedule.enabled,
-                stretches=stretches(schedule, present, present + span, span / STRETCHES),
+                stretches=fire_time_ranges(schedule, present, present + span, span / STRETCHES),
             )
             for schedule in await self.list()
         ]
@@ -198,9 +198,9 @@ def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: Store
     same = standing is not None and standing.handler == handler
     if (problem := kept_elsewhere(payload)) is not None:
         raise InvalidSchedule(f"payload: {problem}")
-    whole, place = hidden.of_payload(handler).kept(payload, standing.payload if standing and same else {})
+    whole, place = hidden.of_payload(handler).restore(payload, standing.payload if standing and same else {})
     if place is None and standing is not None and not same:
-        _, place = hidden.of_payload(standing.handler).kept(payload, {})
+        _, place = hidden.of_payload(standing.handler).restore(payload, {})
     if place is not None:
         raise InvalidSchedule(f"payload: {not_said(place)}")
     return whole

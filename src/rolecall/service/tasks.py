@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from rolecall.client.requests import until_async
+from rolecall.client.requests import poll_until_async
 from rolecall.model.access import Secret
 from rolecall.model.audit import AuditEvent
 from rolecall.model.causes import causes_of
@@ -150,7 +150,7 @@ class Tasks:
     async def wait(self, task_id: int, seconds: float) -> Task:
         """Return the task once it has finished. Raises WaitTimeout, TaskNotFound."""
         late = WaitTimeout(task_id=task_id, seconds=seconds)
-        return await until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
+        return await poll_until_async(lambda: self.get(task_id), lambda task: task.is_finished, late)
 
     async def retry(self, ids: Iterable[int]) -> dict[int, str]:
         """Retry failed and cancelled tasks. Return for each id: pending, open, completed, duplicate or missing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.details import Ancestor, Family, Outline, TaskDetail, Unfolded
+from rolecall.model.details import Ancestor, ExpandedPhase, Family, Outline, TaskDetail
 from rolecall.model.errors import TaskNotFound
 from rolecall.model.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
@@ -29,7 +29,7 @@ class Trees:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def outline(self, task_id: int, unfolded: Unfolded | None = None) -> Outline:
+    async def outline(self, task_id: int, unfolded: ExpandedPhase | None = None) -> Outline:
         """Return a task with five levels below it, and the next tasks of its chain.
 
         Many children of one handler are only counted. Raises TaskNotFound.

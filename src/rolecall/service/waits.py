@@ -27,7 +27,7 @@ LATEST = 0.25
 GROWTH = 1.5
 RETRY_AFTER = 5.0
 EndedAmong = Callable[[Sequence[int]], Statement[list[int]]]
-KINDS: tuple[EndedAmong, ...] = (tasks.ended_among, chains.ended_among)
+KINDS: tuple[EndedAmong, ...] = (tasks.not_open_among, chains.not_open_among)
 
 
 class Waited(NamedTuple):
@@ -60,11 +60,11 @@ class Waits:
 
         A caller can have twenty waits at once; None is not limited. Raises TooManyRequests, DatabaseUnavailable.
         """
-        await self._wait(Waited(tasks.ended_among, task_id), seconds, caller)
+        await self._wait(Waited(tasks.not_open_among, task_id), seconds, caller)
 
     async def for_chain(self, chain_id: int, seconds: float, caller: str | None) -> None:
         """Return when the chain has finished, or when the seconds have passed. Otherwise the same as `for_task`."""
-        await self._wait(Waited(chains.ended_among, chain_id), seconds, caller)
+        await self._wait(Waited(chains.not_open_among, chain_id), seconds, caller)
 
     async def close(self) -> None:
         if self._looking is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import UnknownWorker
-from rolecall.model.insight import AlikeWorkers, RegisteredWorker, RunningTask, TaskFilter
+from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter, WorkerGroup
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.workers import WorkerCommand
 from rolecall.service.arguments import LONGEST_PAGE
@@ -87,8 +87,8 @@ class Workers:
 class Coverage:
     """The live workers, grouped by roles and handlers, so that counting need not visit each worker."""
 
-    def __init__(self, groups: list[AlikeWorkers]) -> None:
-        self._by_handler: dict[str, list[AlikeWorkers]] = defaultdict(list)
+    def __init__(self, groups: list[WorkerGroup]) -> None:
+        self._by_handler: dict[str, list[WorkerGroup]] = defaultdict(list)
         for group in groups:
             for handler in group.handlers:
                 self._by_handler[handler].append(group)

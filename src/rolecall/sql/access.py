@@ -3,18 +3,18 @@
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-from rolecall.model.access import ApiKey, Credentials, KeptAnswer, LoginLimits, Person, RequestKey, Scope
-from rolecall.sql.statement import Row, Statement, nothing, single
+from rolecall.model.access import ApiKey, Credentials, LoginLimits, Person, RequestKey, Scope, StoredResponse
+from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
 __all__ = [
     "add_person",
-    "anybody",
     "api_key",
     "api_keys",
     "create_api_key",
     "create_own_api_key",
     "credentials",
     "endless_admin_keys",
+    "has_credentials",
     "keep_answer",
     "living_api_key",
     "people",
@@ -81,7 +81,7 @@ def living_api_key(prefix: str) -> Statement[tuple[bytes, ApiKey] | None]:
 
 def touch_api_key(key_id: int) -> Statement[None]:
     """Record that an API key is in use, at most once a minute."""
-    return Statement(query="select rolecall.touch_api_key(%s::bigint)", params=(key_id,), read=nothing)
+    return Statement(query="select rolecall.touch_api_key(%s::bigint)", params=(key_id,), read=ignore_rows)
 
 
 def revoke_api_key(key_id: int) -> Statement[bool]:
@@ -89,7 +89,7 @@ def revoke_api_key(key_id: int) -> Statement[bool]:
     return Statement(query="select rolecall.revoke_api_key(%s::bigint)", params=(key_id,), read=single)
 
 
-def anybody() -> Statement[bool]:
+def has_credentials() -> Statement[bool]:
     """Return whether there is any valid API key or person."""
     query = f"select exists(select from rolecall.api_keys where {LIVING}) or exists(select from rolecall.people)"
     return Statement(query=query, read=single)
@@ -175,7 +175,7 @@ def read_person(row: Row) -> Person:
     return Person(person_id, name, Scope(scope), *rest)
 
 
-def take_request(request: RequestKey) -> Statement[KeptAnswer | None]:
+def take_request(request: RequestKey) -> Statement[StoredResponse | None]:
     """Start a request; returns its stored response, or None if it must be carried out.
 
     Raises RequestUnderWay and RequestKeyReused.
@@ -187,16 +187,16 @@ def take_request(request: RequestKey) -> Statement[KeptAnswer | None]:
     )
 
 
-def keep_answer(request: RequestKey, answer: KeptAnswer) -> Statement[None]:
+def keep_answer(request: RequestKey, answer: StoredResponse) -> Statement[None]:
     """Store the response, in the transaction in which the request was started and carried out."""
     return Statement(
         query="select rolecall.keep_answer(%s::text, %s::text, %s::bytea, %s::int, %s::text, %s::text)",
         params=(request.caller, request.key, request.digest, answer.status, answer.location, answer.body),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
-def _read_kept(rows: list[Row]) -> KeptAnswer | None:
+def _read_kept(rows: list[Row]) -> StoredResponse | None:
     for status, location, body in rows:
-        return KeptAnswer(status=status, location=location, body=body)
+        return StoredResponse(status=status, location=location, body=body)
     return None

@@ -10,7 +10,7 @@ import msgspec
 
 from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
 from rolecall.sql.documents import NotStorable, encode
-from rolecall.sql.statement import Statement, nothing, where
+from rolecall.sql.statement import Statement, ignore_rows, where
 
 __all__ = ["list_", "record"]
 
@@ -25,7 +25,7 @@ def record(actor: Actor, event: AuditEvent, answer: object) -> Statement[None]:
     return Statement(
         query="select rolecall.record_audit(%s::text, %s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
         params=(actor.name, actor.via, actor.origin, event.action, _shortened(event.detail), _shortened(answer)),
-        read=nothing,
+        read=ignore_rows,
     )
 
 

@@ -13,7 +13,7 @@ from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, NextTasks, Task
 from rolecall.sql.documents import read_result
 from rolecall.sql.events import DELETED, ENDS
-from rolecall.sql.outside import following_document, result_document
+from rolecall.sql.outside import optional_next_document, result_document
 from rolecall.sql.statement import (
     Readers,
     Row,
@@ -28,14 +28,14 @@ from rolecall.sql.tasks import SUMMARY_COLUMNS as PART_COLUMNS
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
 
 __all__ = [
-    "blocking",
     "complete",
     "delete",
-    "ended_among",
+    "dependents",
     "get",
     "hold",
     "list_",
     "needs",
+    "not_open_among",
     "parts",
     "summaries",
     "summary",
@@ -139,7 +139,7 @@ def needs(ids: Sequence[int], limit: int) -> Statement[list[ChainNeed]]:
     )
 
 
-def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dependent]]:
+def dependents(chain_id: int, after: int | None, limit: int) -> Statement[list[Dependent]]:
     """List the tasks that need the chain or one of its tasks, by id, after an id if one is given."""
     return Statement(
         query="select task_id, chain_id, role, handler, state::text, name, needed_id, whole_chain, outcome::text "
@@ -149,7 +149,7 @@ def blocking(chain_id: int, after: int | None, limit: int) -> Statement[list[Dep
     )
 
 
-def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
+def not_open_among(ids: Sequence[int]) -> Statement[list[int]]:
     """Find those of these chains that are not open: finished ones, and ids without a chain."""
     # The open task of a chain is its first task or its one open continuation. Each is found by its index.
     return Statement(
@@ -167,13 +167,13 @@ def hold(chain_id: int) -> Statement[int | None]:
     return Statement(query="select rolecall.hold_chain(%s::bigint)", params=(chain_id,), read=single)
 
 
-def complete(chain_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
+def complete(chain_id: int, result: object = None, next_tasks: NextTasks | None = None) -> Statement[str]:
     """Complete the chain's open task without a worker; returns completed, finished or missing."""
     return Statement(
         query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
-        params=(chain_id, result_document(result), following_document(following)),
+        params=(chain_id, result_document(result), optional_next_document(next_tasks)),
         read=single,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -183,7 +183,7 @@ def delete(ids: Iterable[int], *, cascade: bool = False) -> Statement[dict[int, 
         query="select chain_id, tasks from rolecall.delete_chains(%s::bigint[], %s::boolean)",
         params=(list(ids), cascade),
         read=dict,
-        tells=DELETED,
+        event_kinds=DELETED,
     )
 
 

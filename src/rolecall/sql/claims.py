@@ -20,11 +20,11 @@ __all__ = [
     "claim_what_fits",
     "expire",
     "find_expired",
+    "find_lost",
     "finish",
     "finish_free",
     "finish_here",
     "is_work_left",
-    "lost",
     "next_due",
     "offers",
     "release",
@@ -126,7 +126,7 @@ def renew(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[i
     return _about_claims("renew", worker_id, claims)
 
 
-def lost(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
+def find_lost(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict[int, str]]:
     """Return the lost claims with the reason. Nothing is written."""
     return _about_claims("lost_claims", worker_id, claims)
 
@@ -142,7 +142,7 @@ def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str
         query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
         read=dict,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -155,7 +155,7 @@ def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = Fals
         query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
         params=(worker_id, reports_document(reports), apart),
         read=dict,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -165,7 +165,7 @@ def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int
         query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
         params=(worker_id, reports_document(reports)),
         read=dict,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -188,7 +188,7 @@ def rescue(limit: int = 1000, silent_for: float = 0.0) -> Statement[dict[int, Ta
         query="select task_id, state::text from rolecall.rescue(%s::int, make_interval(secs => %s::float8))",
         params=(limit, silent_for),
         read=_read_states,
-        tells=RESCUED,
+        event_kinds=RESCUED,
     )
 
 
@@ -205,7 +205,7 @@ def rescue_found(ids: Sequence[int], fences: Sequence[int]) -> Statement[dict[in
         query="select task_id, state::text from rolecall.rescue_found(%s::bigint[], %s::int[])",
         params=(list(ids), list(fences)),
         read=_read_states,
-        tells=RESCUED,
+        event_kinds=RESCUED,
     )
 
 
@@ -215,7 +215,7 @@ def expire(limit: int = 1000) -> Statement[dict[int, TaskState]]:
         query="select task_id, state::text from rolecall.expire(%s::int)",
         params=(limit,),
         read=_read_states,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -228,7 +228,7 @@ def rescue_workers(worker_ids: Sequence[int], limit: int = 1000) -> Statement[di
         query="select task_id, state::text from rolecall.rescue_workers(%s::bigint[], %s::int)",
         params=(list(worker_ids), limit),
         read=_read_states,
-        tells=RESCUED,
+        event_kinds=RESCUED,
     )
 
 
@@ -242,7 +242,7 @@ def rescue_harmless(worker_ids: Sequence[int], limit: int = 1000) -> Statement[d
         query="select task_id, state::text from rolecall.rescue_harmless(%s::bigint[], %s::int)",
         params=(list(worker_ids), limit),
         read=_read_states,
-        tells=RESCUED,
+        event_kinds=RESCUED,
     )
 
 

@@ -16,10 +16,10 @@ from rolecall.model.doctor import (
     ServerFacts,
     StaleSlot,
     StandbyFacts,
-    StrandedWork,
-    TableCare,
-    Uncounted,
-    Unpruned,
+    TableAutovacuum,
+    UnclaimedTasks,
+    UncountedTasks,
+    UnprunedRecords,
 )
 from rolecall.sql.statement import Row, Statement, single
 
@@ -36,8 +36,8 @@ __all__ = [
     "stale_slots",
     "stranded_work",
     "tables",
-    "uncounted",
-    "unpruned",
+    "uncounted_tasks",
+    "unpruned_records",
 ]
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ def stale_slots(*, measured: bool = True) -> Statement[list[StaleSlot]]:
     )
 
 
-def tables() -> Statement[list[TableCare]]:
+def tables() -> Statement[list[TableAutovacuum]]:
     """Read the autovacuum settings of our tables. Only frequently updated tables need their own."""
     return Statement(
         query=(
@@ -131,7 +131,7 @@ def tables() -> Statement[list[TableCare]]:
             " from pg_options_to_table(reloptions)) as said"
             " where space.nspname = 'rolecall' and relkind = 'r' order by relname"
         ),
-        read=_each(TableCare),
+        read=_each(TableAutovacuum),
     )
 
 
@@ -146,10 +146,10 @@ def clocks() -> Statement[list[ClockOfWorker]]:
     )
 
 
-def stranded_work() -> Statement[list[StrandedWork]]:
+def stranded_work() -> Statement[list[UnclaimedTasks]]:
     """List due tasks that no worker would claim."""
     return Statement(
-        query="select role, handler, tasks, workers from rolecall.stranded_work()", read=_each(StrandedWork)
+        query="select role, handler, tasks, workers from rolecall.stranded_work()", read=_each(UnclaimedTasks)
     )
 
 
@@ -168,7 +168,7 @@ def missing_partitions() -> Statement[list[str]]:
     )
 
 
-def unpruned() -> Statement[list[Unpruned]]:
+def unpruned_records() -> Statement[list[UnprunedRecords]]:
     """List the kinds of records whose pruning is due. A pool that was never pruned has none."""
     return Statement(
         query=(
@@ -176,7 +176,7 @@ def unpruned() -> Statement[list[Unpruned]]:
             " extract(epoch from rolecall.clock() - in_use_since)::float8"
             " from rolecall.retention where isfinite(next_at) order by kind"
         ),
-        read=_each(Unpruned),
+        read=_each(UnprunedRecords),
     )
 
 
@@ -199,7 +199,7 @@ def overdue_leases() -> Statement[float | None]:
     )
 
 
-def uncounted() -> Statement[list[Uncounted]]:
+def uncounted_tasks() -> Statement[list[UncountedTasks]]:
     """Return since when finished tasks have not been counted, if any have finished since."""
     return Statement(
         query=(
@@ -209,7 +209,7 @@ def uncounted() -> Statement[list[Uncounted]]:
             " from rolecall.counted_until as counted where isfinite(counted.moment) and exists ("
             "select from rolecall.finished_tasks as task where task.finished_at >= counted.moment)"
         ),
-        read=_each(Uncounted),
+        read=_each(UncountedTasks),
     )
 
 

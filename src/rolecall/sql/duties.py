@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import TypeVar
 
-from rolecall.model.workers import DutyLook
-from rolecall.sql.statement import Statement, nothing
+from rolecall.model.workers import DutyStatus
+from rolecall.sql.statement import Statement, ignore_rows
 
-__all__ = ["begin", "look", "record"]
+__all__ = ["begin", "read_status", "record"]
 
 T = TypeVar("T")
 
 
-def look(names: Sequence[str], by: str) -> Statement[DutyLook]:
+def read_status(names: Sequence[str], by: str) -> Statement[DutyStatus]:
     """Read the state of these duties, for the process named `by`."""
     return Statement(
         query=(
             "select due, next_in, did_last, workers, latest_worker from rolecall.look_at_duties(%s::text[], %s::text)"
         ),
         params=(list(names), by),
-        read=lambda rows: next(starmap(DutyLook, rows)),
+        read=lambda rows: next(starmap(DutyStatus, rows)),
     )
 
 
@@ -42,7 +42,7 @@ def begin(statement: Statement[T], name: str, every: float, by: str) -> Statemen
         ),
         params=(name, every, by, *statement.params),
         read=lambda rows: (statement.read([row[2:] for row in rows if row[1]]),) if rows[0][0] else None,
-        tells=statement.tells,
+        event_kinds=statement.event_kinds,
     )
 
 
@@ -51,5 +51,5 @@ def record(name: str, every: float, by: str, error: str | None = None) -> Statem
     return Statement(
         query="select rolecall.record_duty(%s::text, %s::float8, %s::text, %s::text)",
         params=(name, every, by, error),
-        read=nothing,
+        read=ignore_rows,
     )

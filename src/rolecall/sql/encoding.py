@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rolecall.model.codecs import written
+from rolecall.model.codecs import encode_value
 
 __all__ = ["NotStorable", "encode", "encode_text", "to_plain"]
 
@@ -37,7 +37,7 @@ def encode_text(text: str) -> str:
     return json.encoder.encode_basestring(text)
 
 
-def to_plain(value: object, hook: Callable[[Any], object] = written, *, has_plain_keys: bool = False) -> Any:
+def to_plain(value: object, hook: Callable[[Any], object] = encode_value, *, has_plain_keys: bool = False) -> Any:
     """Return a value as JSON values: dictionaries, lists, texts, numbers, booleans, None.
 
     Keys that are numbers, UUIDs, dates, enums or bytes become text. `hook` converts types that msgspec does not
@@ -158,7 +158,7 @@ def _key_text(key: object) -> str | None:
     if isinstance(key, float) and not math.isfinite(key):
         return None
     try:
-        [text] = msgspec.to_builtins({key: None}, str_keys=True, enc_hook=written)
+        [text] = msgspec.to_builtins({key: None}, str_keys=True, enc_hook=encode_value)
     except (TypeError, ValueError):
         return None
     return str(text)

@@ -28,7 +28,7 @@ def enqueue_many(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(tasks_document(tasks, trace_context),),
         read=lambda rows: _read_enqueued(rows, tasks),
-        tells=STORED,
+        event_kinds=STORED,
         is_confidential=is_confidential,
     )
 

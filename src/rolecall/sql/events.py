@@ -8,7 +8,7 @@ from time import time
 
 import msgspec
 
-from rolecall.sql.statement import prepared
+from rolecall.sql.statement import compiled
 from rolecall.telemetry import Event, EventType
 from rolecall.telemetry.events import CHAIN_ENDS, SomeTask
 from rolecall.telemetry.groups import Creations, Told
@@ -41,7 +41,7 @@ class CollectedTask(SomeTask, frozen=True, kw_only=True):
     seconds: float | None = None
     chain_seconds: float | None = None
 
-    def told(self, at: float) -> Iterator[Told]:
+    def events(self, at: float) -> Iterator[Told]:
         """Yield the group of new tasks; or the event, and the event of the chain's end that it implies."""
         if self.ids is not None:
             yield Creations((self.role or "", self.handler or ""), at, self.ids, self.keys)
@@ -51,30 +51,30 @@ class CollectedTask(SomeTask, frozen=True, kw_only=True):
             yield Event(type=CHAIN_ENDS[self.type], at=at, task=self, seconds=self.chain_seconds, error=self.error)
 
 
-DECODER = msgspec.json.Decoder(prepared(list[CollectedTask]))
+DECODER = msgspec.json.Decoder(compiled(list[CollectedTask]))
 
 
 @dataclass(slots=True)
 class EventCollector:
-    """Collects the events of statements. The ends of the tasks `ended` are collected in addition.
+    """Collects the events of statements. The ends of the tasks `finished_ids` are collected in addition.
 
     The events have happened only once the transaction has committed.
     """
 
-    ended: Sequence[int] = ()
-    told: list[Told] = field(default_factory=list)
+    finished_ids: Sequence[int] = ()
+    events: list[Told] = field(default_factory=list)
 
-    def forget(self, kept: int) -> None:
-        """Discard all but the first `kept` events, because the transaction was rolled back and will be repeated."""
-        del self.told[kept:]
+    def forget(self, number: int) -> None:
+        """Discard all but the first `number` events, because the transaction was rolled back and will be repeated."""
+        del self.events[number:]
 
     def around(self) -> tuple[str, str]:
         """Return the queries to run before and after a statement in its transaction. Pass the second one's result
         to `take`.
         """
         # Ids are numbers, so parameters are not needed.
-        return COLLECT, COLLECTED.format(",".join(map(str, self.ended)))
+        return COLLECT, COLLECTED.format(",".join(map(str, self.finished_ids)))
 
     def take(self, collected: str | None) -> None:
         at = time()
-        self.told += [each for task in DECODER.decode(collected or "[]") for each in task.told(at)]
+        self.events += [each for task in DECODER.decode(collected or "[]") for each in task.events(at)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rolecall.sql.statement import Statement, firsts, nothing, single
+from rolecall.sql.statement import Statement, firsts, ignore_rows, single
 
 __all__ = ["pool_id", "running_among", "sessionless", "watch"]
 
@@ -22,7 +22,7 @@ def watch() -> Statement[None]:
     """Make every enqueue notify for the next five minutes, even if no worker is idle, because a dispatcher
     listens.
     """
-    return Statement(query="select rolecall.watch()", read=nothing)
+    return Statement(query="select rolecall.watch()", read=ignore_rows)
 
 
 def running_among(ids: Sequence[int]) -> Statement[dict[int, bool]]:

@@ -10,15 +10,15 @@ from itertools import starmap
 import msgspec
 
 from rolecall.model.insight import (
-    AlikeWorkers,
     Attempt,
     DeclaredRole,
     RegisteredWorker,
     RoleCount,
     RunningTask,
     TimelineEntry,
+    WorkerGroup,
 )
-from rolecall.sql.statement import Row, Statement, from_json, prepared, single
+from rolecall.sql.statement import Row, Statement, compiled, from_json, single
 
 __all__ = [
     "alike_workers",
@@ -32,7 +32,7 @@ __all__ = [
     "workers",
 ]
 
-WORKERS = prepared(list[RegisteredWorker])
+WORKERS = compiled(list[RegisteredWorker])
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
 ROLE_COLUMNS = (
@@ -110,7 +110,7 @@ def worker(worker_id: int) -> Statement[list[RegisteredWorker]]:
     )
 
 
-def alike_workers() -> Statement[list[AlikeWorkers]]:
+def alike_workers() -> Statement[list[WorkerGroup]]:
     """Count the workers that claim new tasks, grouped by their roles and handlers, so that large fleets take few
     rows.
     """
@@ -119,7 +119,7 @@ def alike_workers() -> Statement[list[AlikeWorkers]]:
             "select roles, handlers, count(*) from rolecall.all_workers where active and command is null "
             "group by roles, handlers"
         ),
-        read=lambda rows: list(starmap(AlikeWorkers, rows)),
+        read=lambda rows: list(starmap(WorkerGroup, rows)),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 
-from rolecall.model.keys import KeyCapacity, KeyNow, Unparked, require_key_capacity, require_key_pattern
+from rolecall.model.keys import KeyCapacity, KeyState, Unparked, require_key_capacity, require_key_pattern
 from rolecall.sql.documents import encode
-from rolecall.sql.statement import Row, Statement, nothing
+from rolecall.sql.statement import Row, Statement, ignore_rows
 
-__all__ = ["capacities", "declare", "now", "set_capacity", "unpark_due"]
+__all__ = ["capacities", "declare", "read_states", "set_capacity", "unpark_due"]
 
 COUNTED = 10_000
 STEP = 1_000
@@ -44,14 +44,14 @@ def set_capacity(pattern: str, capacity: int | None) -> Statement[int | None]:
     )
 
 
-def declare(said: Mapping[str, int]) -> Statement[None]:
+def declare(capacities: Mapping[str, int]) -> Statement[None]:
     """Store the capacities that an app declares. Nothing is written if nothing changed."""
     return Statement(
-        query="select rolecall.declare_key_capacities(%s::jsonb)", params=(encode(dict(said)),), read=nothing
+        query="select rolecall.declare_key_capacities(%s::jsonb)", params=(encode(dict(capacities)),), read=ignore_rows
     )
 
 
-def now(keys: Sequence[str]) -> Statement[list[KeyNow]]:
+def read_states(keys: Sequence[str]) -> Statement[list[KeyState]]:
     """Read the state of keys. At most 10,000 waiting tasks of each are counted."""
     return Statement(
         query=(
@@ -71,10 +71,10 @@ def unpark_due(limit: int = STEP) -> Statement[Unparked]:
     )
 
 
-def _read_now(row: Row) -> KeyNow:
+def _read_now(row: Row) -> KeyState:
     key, capacity, pattern, used, holders, waiting, later = row
     more = waiting + later > COUNTED
-    return KeyNow(
+    return KeyState(
         key=key,
         capacity=capacity,
         pattern=pattern,

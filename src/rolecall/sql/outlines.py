@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.details import Ancestor, NeedWithin, OutlinePhase, Unfolded
+from rolecall.model.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json
@@ -19,7 +19,9 @@ FEW = 12
 PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 
 
-def phases(root_id: int, *, depth: int, most: int, unfolded: Unfolded | None = None) -> Statement[list[OutlinePhase]]:
+def phases(
+    root_id: int, *, depth: int, most: int, unfolded: ExpandedPhase | None = None
+) -> Statement[list[OutlinePhase]]:
     """Outline the tree below a task, down to `depth` levels, with at most `most` tasks shown individually."""
     at, handler = (unfolded.parent_id, unfolded.handler) if unfolded else (None, None)
     return Statement(

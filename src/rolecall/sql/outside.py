@@ -18,8 +18,8 @@ __all__ = [
     "complete_by_token",
     "fail",
     "fail_by_token",
-    "following_document",
     "issue_token",
+    "optional_next_document",
     "result_document",
     "trigger",
 ]
@@ -27,13 +27,13 @@ __all__ = [
 TOKEN_TTL = 7 * 86400.0
 
 
-def complete(task_id: int, result: object = None, following: NextTasks | None = None) -> Statement[str]:
+def complete(task_id: int, result: object = None, next_tasks: NextTasks | None = None) -> Statement[str]:
     """Complete a task in any open state; returns completed, finished or missing."""
     return Statement(
         query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
-        params=(task_id, result_document(result), following_document(following)),
+        params=(task_id, result_document(result), optional_next_document(next_tasks)),
         read=single,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -43,7 +43,7 @@ def fail(task_id: int, error: str) -> Statement[str]:
         query="select rolecall.fail_task(%s::bigint, %s::text)",
         params=(task_id, clean_error(error)),
         read=single,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -56,13 +56,13 @@ def issue_token(task_id: int, ttl: float) -> Statement[str]:
     )
 
 
-def complete_by_token(token: str, result: object = None, following: NextTasks | None = None) -> Statement[int]:
+def complete_by_token(token: str, result: object = None, next_tasks: NextTasks | None = None) -> Statement[int]:
     """Complete the token's task and return its id. Raises InvalidToken."""
     return Statement(
         query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
-        params=(token, result_document(result), following_document(following)),
+        params=(token, result_document(result), optional_next_document(next_tasks)),
         read=single,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -72,7 +72,7 @@ def fail_by_token(token: str, error: str) -> Statement[int]:
         query="select rolecall.fail_by_token(%s::text, %s::text)",
         params=(token, clean_error(error)),
         read=single,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
@@ -82,7 +82,7 @@ def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
         query="select task_id, scheduled_for from rolecall.trigger(%s::bigint[])",
         params=(list(ids),),
         read=dict,
-        tells=TRIGGERED,
+        event_kinds=TRIGGERED,
     )
 
 
@@ -100,6 +100,6 @@ def result_document(result: object) -> str | None:
     return text
 
 
-def following_document(following: NextTasks | None) -> str | None:
+def optional_next_document(next_tasks: NextTasks | None) -> str | None:
     """Encode the next tasks as JSON text; None for none. Raises InvalidTask if one cannot be stored."""
-    return None if following is None else next_document(following)
+    return None if next_tasks is None else next_document(next_tasks)

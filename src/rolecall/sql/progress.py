@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import starmap
 
 from rolecall.model.live import RoleProgress
-from rolecall.model.progress import Brood, Fact, TreeParent
+from rolecall.model.progress import ChildCount, Fact, TreeParent
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement, from_json
 
@@ -52,6 +52,6 @@ def _read_parent(row: Row) -> TreeParent:
         serial=serial,
         info=from_json(info),
         children_info=from_json(children_info),
-        children=[Brood(**{**brood, "state": TaskState(brood["state"])}) for brood in from_json(children)],
+        children=[ChildCount(**{**brood, "state": TaskState(brood["state"])}) for brood in from_json(children)],
         facts={name: Fact(**fact) for name, fact in from_json(facts).items()},
     )

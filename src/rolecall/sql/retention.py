@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.sql.statement import Statement, nothing, single
+from rolecall.sql.statement import Statement, ignore_rows, single
 
 __all__ = [
     "keep_audit",
@@ -30,7 +30,7 @@ def prune_due(most: int = BATCH) -> Statement[dict[str, int]]:
 
 def keep_audit(seconds: float) -> Statement[None]:
     """Set the retention of the audit log."""
-    return Statement(query="select rolecall.keep_audit(%s::float8)", params=(seconds,), read=nothing)
+    return Statement(query="select rolecall.keep_audit(%s::float8)", params=(seconds,), read=ignore_rows)
 
 
 def make_partitions(days_ahead: int = 7) -> Statement[int]:

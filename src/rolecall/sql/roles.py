@@ -8,12 +8,12 @@ from itertools import starmap
 from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
-from rolecall.model.handlers import DeclaredHandler, ProcedureEnd, StoredProcedure
+from rolecall.model.handlers import DeclaredHandler, ProcedureResult, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
 from rolecall.model.redaction import WRITE_ONLY
 from rolecall.sql.documents import NotStorable, encode
 from rolecall.sql.events import ENDS
-from rolecall.sql.statement import Row, Statement, from_json, nothing, single, where
+from rolecall.sql.statement import Row, Statement, from_json, ignore_rows, single, where
 
 __all__ = [
     "declare",
@@ -40,7 +40,7 @@ def declare(roles: Sequence[Mapping[str, object]], handlers: Sequence[Mapping[st
     return Statement(
         query="select rolecall.declare(%s::jsonb, %s::jsonb)",
         params=(_document("roles", roles), _document("handlers", handlers)),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
@@ -145,20 +145,20 @@ def run_before_hook(worker_id: int, task_id: int, fence: int) -> Statement[None]
     return Statement(
         query="select rolecall.run_before_hook(%s::bigint, %s::bigint, %s::int)",
         params=(worker_id, task_id, fence),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
-def run_procedure(worker_id: int, task_id: int, fence: int) -> Statement[ProcedureEnd]:
+def run_procedure(worker_id: int, task_id: int, fence: int) -> Statement[ProcedureResult]:
     """Run the procedure of a claimed task and finish the claim; both commit together."""
     return Statement(
         query="select lost, error from rolecall.run_procedure(%s::bigint, %s::bigint, %s::int)",
         params=(worker_id, task_id, fence),
         read=_read_end,
-        tells=ENDS,
+        event_kinds=ENDS,
     )
 
 
-def _read_end(rows: list[Row]) -> ProcedureEnd:
+def _read_end(rows: list[Row]) -> ProcedureResult:
     [(lost, error)] = rows
-    return ProcedureEnd(lost=lost, error=error)
+    return ProcedureResult(lost=lost, error=error)

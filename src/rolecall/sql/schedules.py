@@ -25,7 +25,7 @@ __all__ = [
     "fire_cron",
     "list_",
     "outcomes",
-    "planned",
+    "plan_runs",
     "present",
     "put",
     "runs",
@@ -76,7 +76,7 @@ def fire(limit: int = 100) -> Statement[list[Fired]]:
         query="select schedule, task_id from rolecall.fire_schedules(%s::int)",
         params=(limit,),
         read=_read_fired,
-        tells=STORED,
+        event_kinds=STORED,
     )
 
 
@@ -95,13 +95,15 @@ def fire_cron(plans: Iterable[CronPlan]) -> Statement[list[Fired]]:
         query="select schedule, task_id from rolecall.fire_cron(%s::jsonb)",
         params=(encode([_plan_item(plan) for plan in plans]),),
         read=_read_fired,
-        tells=STORED,
+        event_kinds=STORED,
     )
 
 
 def trigger(name: str) -> Statement[int]:
     """Enqueue a schedule's task now. While the task of its last run is open, return that task's id instead."""
-    return Statement(query="select rolecall.trigger_schedule(%s::text)", params=(name,), read=single, tells=STORED)
+    return Statement(
+        query="select rolecall.trigger_schedule(%s::text)", params=(name,), read=single, event_kinds=STORED
+    )
 
 
 def delete(name: str) -> Statement[bool]:
@@ -138,7 +140,7 @@ def outcomes(schedule_id: int) -> Statement[dict[RunOutcome, int]]:
     )
 
 
-def planned(schedule: StoredSchedule, slots: Sequence[datetime]) -> Statement[list[PlannedRun]]:
+def plan_runs(schedule: StoredSchedule, slots: Sequence[datetime]) -> Statement[list[PlannedRun]]:
     """Return when the tasks of some fire times will be due."""
     return Statement(
         query="select slot, slot + rolecall.slot_offset(%s::bigint, slot, make_interval(secs => %s::float8)) "
@@ -195,7 +197,7 @@ def _plan_item(plan: CronPlan) -> dict[str, object]:
         "revision": plan.due.revision,
         "planned_from": plan.due.next_run_at,
         "slots": list(plan.slots),
-        "come": plan.come,
+        "come": plan.due_count,
         "next": plan.next,
         "error": plan.error,
     }

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rolecall.model.access import Credentials, LiveSession, OpenSession, Person, Scope
 from rolecall.sql.access import read_person
-from rolecall.sql.statement import Row, Statement, nothing, single
+from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
 __all__ = [
     "close_session",
@@ -76,7 +76,7 @@ def sessions(person_id: int | None, idle: float) -> Statement[list[OpenSession]]
 
 def touch_session(digest: bytes) -> Statement[None]:
     """Record that a session is in use."""
-    return Statement(query="select rolecall.touch_session(%s::bytea)", params=(digest,), read=nothing)
+    return Statement(query="select rolecall.touch_session(%s::bytea)", params=(digest,), read=ignore_rows)
 
 
 def close_session(digest: bytes) -> Statement[bool]:

@@ -25,18 +25,18 @@ Readers = Mapping[str, Callable[[Any], Any]]
 class Statement(Generic[T]):
     """One SQL statement with its parameters, and the function that turns its rows into a result.
 
-    `tells` are the kinds of events that it may cause in addition to its result. The parameters of a statement that
-    `is_confidential` are never written into its text, which the server may log.
+    `event_kinds` are the kinds of events that it may cause in addition to its result. The parameters of a statement
+    that `is_confidential` are never written into its text, which the server may log.
     """
 
     query: str
     params: tuple[object, ...] = ()
     read: Callable[[list[Row]], T]
-    tells: frozenset[EventType] = frozenset()
+    event_kinds: frozenset[EventType] = frozenset()
     is_confidential: bool = False
 
 
-def nothing(_rows: list[Row]) -> None:
+def ignore_rows(_rows: list[Row]) -> None:
     """Ignore the rows."""
 
 
@@ -55,7 +55,7 @@ def from_json(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def prepared(shape: T) -> T:
+def compiled(shape: T) -> T:
     """Return a type after msgspec has compiled it. Call this, or create a decoder, when the module is imported.
 
     msgspec 0.22 otherwise compiles a type at its first use, and crashes the process if two threads do so at once.

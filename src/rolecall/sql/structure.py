@@ -63,7 +63,7 @@ def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = Non
         query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
         params=(parent_id, tasks_document(tasks), serial),
         read=lambda rows: list(map(Enqueued, rows[0][0])),
-        tells=STORED,
+        event_kinds=STORED,
     )
 
 

@@ -29,10 +29,10 @@ __all__ = [
     "cancel",
     "delete",
     "delete_one",
-    "ended_among",
     "get",
     "kinds",
     "kinds_of_chains",
+    "not_open_among",
     "read_summary",
     "read_task",
     "retry",
@@ -90,7 +90,9 @@ def delete_one(task_id: int) -> Statement[int]:
 
     Raises TaskNotFound, ChainLonger and ChainNeeded.
     """
-    return Statement(query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single, tells=DELETED)
+    return Statement(
+        query="select rolecall.delete_task(%s::bigint)", params=(task_id,), read=single, event_kinds=DELETED
+    )
 
 
 def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
@@ -104,7 +106,7 @@ def _kinds(given: str, ids: Sequence[int]) -> Statement[list[dict[str, Any]]]:
     )
 
 
-def ended_among(ids: Sequence[int]) -> Statement[list[int]]:
+def not_open_among(ids: Sequence[int]) -> Statement[list[int]]:
     """Find those of these tasks that are not open: finished ones, and ids without a task."""
     # By id, one at a time: a join might read all tasks.
     return Statement(
@@ -130,10 +132,10 @@ def get(task_id: int) -> Statement[Task]:
     )
 
 
-def _about_ids(verb: str, ids: Iterable[int], tells: frozenset[EventType]) -> Statement[dict[int, str]]:
+def _about_ids(verb: str, ids: Iterable[int], event_kinds: frozenset[EventType]) -> Statement[dict[int, str]]:
     return Statement(
         query=f"select task_id, outcome from rolecall.{verb}(%s::bigint[])",
         params=(list(ids),),
         read=dict,
-        tells=tells,
+        event_kinds=event_kinds,
     )

@@ -8,22 +8,22 @@ from itertools import starmap
 
 import msgspec
 
-from rolecall.model.workers import BeatAnswer, Condition, Neighbour, ProcessIdentity, WorkerCommand, WorkerInfo
+from rolecall.model.workers import Condition, HeartbeatAnswer, Neighbour, ProcessIdentity, WorkerCommand, WorkerInfo
 from rolecall.sql.documents import encode
-from rolecall.sql.statement import Row, Statement, firsts, nothing, single
+from rolecall.sql.statement import Row, Statement, firsts, ignore_rows, single
 
 __all__ = [
-    "beat",
-    "beside",
     "command",
     "declare_release",
     "deregister",
+    "heartbeat",
     "mark_idle",
+    "neighbours",
+    "record_intakes",
+    "record_process",
     "register",
     "serve",
-    "tell_intakes",
-    "tell_process",
-    "unseen",
+    "sessionless",
     "wake_others",
     "withdraw_undeclared",
 ]
@@ -53,7 +53,7 @@ def register(worker: WorkerInfo) -> Statement[int]:
     )
 
 
-def beat(worker_id: int, held: int, condition: Condition, *, idle: bool) -> Statement[BeatAnswer]:
+def heartbeat(worker_id: int, held: int, condition: Condition, *, idle: bool) -> Statement[HeartbeatAnswer]:
     """Send a heartbeat with the worker's condition; returns its command."""
     return Statement(
         query="select known, command from rolecall.beat(%s::bigint, %s::int, %s::boolean, %s::jsonb)",
@@ -65,30 +65,32 @@ def beat(worker_id: int, held: int, condition: Condition, *, idle: bool) -> Stat
 def command(worker_id: int, command: WorkerCommand | None) -> Statement[None]:
     """Store a command for a worker; None withdraws it."""
     return Statement(
-        query="select rolecall.command_worker(%s::bigint, %s::text)", params=(worker_id, command), read=nothing
+        query="select rolecall.command_worker(%s::bigint, %s::text)", params=(worker_id, command), read=ignore_rows
     )
 
 
 def mark_idle(worker_id: int, *, idle: bool) -> Statement[None]:
     """Record whether this worker is idle and wants to be notified."""
-    return Statement(query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=nothing)
+    return Statement(
+        query="select rolecall.mark_idle(%s::bigint, %s::boolean)", params=(worker_id, idle), read=ignore_rows
+    )
 
 
-def tell_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
+def record_intakes(worker_id: int, intakes: Sequence[str]) -> Statement[None]:
     """Record the signature digests of this worker's handlers, before its first claim."""
     return Statement(
         query="select rolecall.tell_intakes(%s::bigint, %s::text[])",
         params=(worker_id, list(intakes)),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
-def tell_process(worker_id: int, process: ProcessIdentity | None, sessions: str | None) -> Statement[None]:
+def record_process(worker_id: int, process: ProcessIdentity | None, sessions: str | None) -> Statement[None]:
     """Record how to prove that this worker is dead: its process, and the suffix of its sessions' names."""
     return Statement(
         query="select rolecall.tell_process(%s::bigint, %s::text, %s::bigint, %s::text)",
         params=(worker_id, process and process.space, process and process.started, sessions),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
@@ -99,7 +101,7 @@ def declare_release(worker_id: int, app: str, names: Mapping[str, Sequence[str]]
     return Statement(
         query="select rolecall.declare_release(%s::bigint, %s::text, %s::text, %s::jsonb)",
         params=(worker_id, app, release, document),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
@@ -110,7 +112,7 @@ def withdraw_undeclared() -> Statement[list[tuple[str, str, str]]]:
     )
 
 
-def beside(host: str, space: str) -> Statement[list[Neighbour]]:
+def neighbours(host: str, space: str) -> Statement[list[Neighbour]]:
     """List the workers that may hold tasks and whose processes can be inspected from here."""
     return Statement(
         query="select worker_id, pid, pid_started from rolecall.workers_beside(%s::text, %s::text)",
@@ -119,7 +121,7 @@ def beside(host: str, space: str) -> Statement[list[Neighbour]]:
     )
 
 
-def unseen() -> Statement[list[int]]:
+def sessionless() -> Statement[list[int]]:
     """List the workers that had no session at this check and the previous one."""
     return Statement(query="select worker_id from rolecall.unseen_workers()", params=(), read=firsts)
 
@@ -129,14 +131,14 @@ def wake_others(worker_id: int, roles: Sequence[str], handlers: Sequence[str]) -
     return Statement(
         query="select rolecall.wake_others(%s::bigint, %s::text[], %s::text[])",
         params=(worker_id, list(roles), list(handlers)),
-        read=nothing,
+        read=ignore_rows,
     )
 
 
 def serve(worker_id: int, handlers: Sequence[str]) -> Statement[None]:
     """Record which handlers this worker can run now."""
     return Statement(
-        query="select rolecall.serve(%s::bigint, %s::text[])", params=(worker_id, list(handlers)), read=nothing
+        query="select rolecall.serve(%s::bigint, %s::text[])", params=(worker_id, list(handlers)), read=ignore_rows
     )
 
 
@@ -145,6 +147,6 @@ def deregister(worker_id: int) -> Statement[int]:
     return Statement(query="select rolecall.deregister_worker(%s::bigint)", params=(worker_id,), read=single)
 
 
-def _read_answer(rows: list[Row]) -> BeatAnswer:
+def _read_answer(rows: list[Row]) -> HeartbeatAnswer:
     [(known, command)] = rows
-    return BeatAnswer(known=known, command=None if command is None else WorkerCommand(command))
+    return HeartbeatAnswer(is_registered=known, command=None if command is None else WorkerCommand(command))

@@ -156,11 +156,11 @@ class FakeContext(Context, Generic[P, R_co]):
 
     @property
     def aborted(self) -> LostReason | None:
-        if self._lost is not None and self._held.aborted is None:
+        if self._lost is not None and self._held.abort_reason is None:
             if self._looks <= 0:
-                self._held.aborted = self._lost
+                self._held.abort_reason = self._lost
             self._looks -= 1
-        return self._held.aborted
+        return self._held.abort_reason
 
     def check(self) -> None:
         if (reason := self.aborted) is not None:
@@ -269,7 +269,7 @@ class NoRunner:
     """Stands in for a worker's runner."""
 
     interruptible = False
-    most = 1
+    max_tasks = 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         """Do nothing: the test calls the handler itself."""
@@ -306,7 +306,7 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
                 async with tx.transaction() as block:
                     with after_commit.surround():
                         yield tx
-                contexts[0].calls += after_commit.ended(block)
+                contexts[0].calls += after_commit.close(block)
                 committed = block.status is block.Status.COMMITTED
             else:
                 yield tx

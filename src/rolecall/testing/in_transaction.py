@@ -26,11 +26,11 @@ from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter
 from rolecall.telemetry.context import current
 from rolecall.testing.asking import in_a_loop, on_loan
-from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
-from rolecall.worker.in_flight import HeldTask, InFlight, run_isolated, take_back_cancellation
+from rolecall.worker.in_flight import HeldTask, InFlight, run_isolated, uncancel_all
 from rolecall.worker.large import LargeFields
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
@@ -127,7 +127,7 @@ class Inside:
         self._raising = raising
         self._in_flight = InFlight()
         self._writer = Gathered()
-        self._afterwards = Afterwards()
+        self._afterwards = AfterCommitCalls()
         self._processes = Processes(ForkGuard(), app.carried)
         self._ran: dict[int, None] = {}  # in the order of their first starts
         events = WorkerEvents(Emitter(), "inline")  # no sinks: events must not describe what may be rolled back
@@ -163,7 +163,7 @@ class Inside:
     async def _claim(self) -> list[HeldTask]:
         claimed = await self._take(self._registry.names, 1)
         for task in claimed[:1]:
-            claimed += await self._take((task.handler,), self._registry.runner(task).most - 1)
+            claimed += await self._take((task.handler,), self._registry.runner(task).max_tasks - 1)
         runner, now = self._registry.runner, monotonic()
         return [HeldTask(task, runner(task), self._worker_id, now) for task in claimed]
 
@@ -185,14 +185,14 @@ class Inside:
     async def _finish(self, held: HeldTask) -> None:
         task = held.task
         verdicts: dict[int, str] = {}
-        if not held.committed:
+        if not held.is_committed:
             try:
                 verdicts = await self._report(held.report)
             except RolecallError as error:
                 self._outcomes.errors[task.id] = error
                 held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was rejected: {error}")
                 verdicts = await self._report(held.report)
-        self._afterwards.stored([held], verdicts)
+        self._afterwards.make_calls([held], verdicts)
         await self._afterwards.settle(AFTERWARDS_WITHIN)
         if type(held.report) is Failed:
             await self._after_failure(task.id)
@@ -217,7 +217,7 @@ class Gathered:
     def add(self, held: HeldTask) -> None:
         self._ended.append(held)
 
-    def finished_by_handler(self, held: HeldTask) -> None:
+    def store_own_completion(self, held: HeldTask) -> None:
         if held.report is None:
             held.report = Completed(id=held.task.id, fence=held.task.fence)
         self._ended.append(held)
@@ -245,25 +245,25 @@ class RememberedOutcomes(Outcomes):
     ) -> None:
         if isinstance(result, BaseException):
             self.errors[held.task.id] = result
-        super().returned(held, result, next_tasks, checked=checked)
+        super().report_result(held, result, next_tasks, checked=checked)
 
     def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
         self.errors[held.task.id] = error
-        super().raised(held, error, together)
+        super().report_error(held, error, together)
 
 
 class InlineSlot:
     """A slot for one call, in the test's own asyncio task."""
 
     def __init__(self, others: list[HeldTask]) -> None:
-        self.running: Sequence[HeldTask] = ()
+        self.running_tasks: Sequence[HeldTask] = ()
         self._others = others
         self._test = asyncio.current_task()
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
         for held in held_tasks:
             held.slot = self
-        self.running = held_tasks
+        self.running_tasks = held_tasks
         current.set(held_tasks)
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
@@ -281,7 +281,7 @@ class InlineSlot:
         """Absorb a cancellation of the attempt. Return False if the test itself is being cancelled."""
         if self._test is not None and self._test.cancelling():
             return False
-        take_back_cancellation(asyncio.current_task())
+        uncancel_all(asyncio.current_task())
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:  # noqa: ARG002 - already claimed

@@ -12,7 +12,7 @@ from rolecall.model.outcomes import NoResult
 from rolecall.sql.documents import encode
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.contexts import FakeBatchContext, FakeContext
-from rolecall.worker.runners import chain_middlewares, one_each
+from rolecall.worker.runners import chain_middlewares, results_per_task
 from rolecall.worker.subprocess.context import ProcessContext
 
 __all__ = ["perform", "perform_batch", "perform_sync"]
@@ -41,7 +41,7 @@ async def perform(what: Performed[P, R], /, *args: P.args, **payload: P.kwargs) 
     if definition.batch is not None:
         raise TypeError(f"{definition.name!r} takes batches: give perform_batch a list of payloads")
     step = definition.gather if context.step and definition.gather else definition
-    arguments = step.decode(_json(definition, definition.signature.named(args, payload)))
+    arguments = step.decode(_json(definition, definition.signature.assign_names(args, payload)))
     context.loop = asyncio.get_running_loop()
 
     async def call(ctx: Any, arguments: dict[str, Any]) -> Any:
@@ -81,7 +81,7 @@ async def perform_batch(
     for context in contexts:
         context.loop = asyncio.get_running_loop()
     results = await chain_middlewares(call, _middlewares(contexts[0]))(FakeBatchContext(contexts), items)
-    outcomes = one_each(results, len(items))
+    outcomes = results_per_task(results, len(items))
     for context, outcome in zip(contexts, outcomes, strict=True):
         if not isinstance(outcome, NoResult | BaseException) and not context.completed:
             context.require(outcome)

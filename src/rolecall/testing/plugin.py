@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from rolecall.app import App
-from rolecall.app.tables import with_others
+from rolecall.app.tables import merge_migrations
 from rolecall.client.async_client import AsyncClient
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect, connect_async
@@ -64,7 +64,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSe
 @pytest.fixture(scope="session")
 def database_template(postgres_server: TestServer, migrations: Sequence[Migrations]) -> Iterator[str]:
     """The name of the migrated database that the tests' databases are cloned from."""
-    with template(postgres_server, with_others((ROLECALL,), migrations)) as name:
+    with template(postgres_server, merge_migrations((ROLECALL,), migrations)) as name:
         yield name
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rolecall.app import HandlerDefinition
-from rolecall.model.codecs import written
+from rolecall.model.codecs import encode_value
 from rolecall.model.durations import in_seconds
 from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import NewTask, Task
@@ -154,7 +154,7 @@ def _is_value(value: object, found: object) -> bool:
 def _plain(value: object) -> object:
     """Convert a value to JSON types. Matchers such as unittest.mock.ANY stay as they are."""
     try:
-        return msgspec.to_builtins(value, str_keys=True, enc_hook=written)
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=encode_value)
     except (TypeError, ValueError):
         return value
 

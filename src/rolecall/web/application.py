@@ -144,7 +144,7 @@ def _pages_of(routers: Iterable[APIRouter]) -> Renderer:
 
 
 def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
-    pooler = Pooler(told=settings.database.pooled)
+    pooler = Pooler(configured=settings.database.pooled)
     pool = async_pool(dsn, "web", pooler, max_size=CONNECTIONS, timeout=WAIT)
     reads = async_pool(dsn, "web reads", pooler, max_size=CONNECTIONS, timeout=WAIT)
     # Its own connection. It connects with its first command.
@@ -169,7 +169,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
             looking,
             lambda: connect_async(listen_dsn or dsn, "live"),
             closing,
-            hears=lambda: listen_dsn is not None or not pooler.stands,
+            hears=lambda: listen_dsn is not None or not pooler.is_present,
         ),
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),

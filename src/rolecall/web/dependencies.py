@@ -21,7 +21,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App
-from rolecall.db.run import translated
+from rolecall.db.run import translating_errors
 from rolecall.model.access import Caller, Scope
 from rolecall.model.audit import Via
 from rolecall.model.errors import InvalidDeclaration, NotAllowed
@@ -115,7 +115,7 @@ class Connections:
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        with translated():
+        with translating_errors():
             async with self.pool.connection() as connection:
                 yield connection
 

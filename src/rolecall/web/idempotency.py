@@ -22,8 +22,8 @@ from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from psycopg_pool import AsyncConnectionPool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rolecall.db.run import run_async, translated
-from rolecall.model.access import Caller, KeptAnswer, RequestKey
+from rolecall.db.run import run_async, translating_errors
+from rolecall.model.access import Caller, RequestKey, StoredResponse
 from rolecall.model.errors import RequestUnderWay, RolecallError
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
@@ -58,7 +58,7 @@ OperatesByForm = Annotated[Services, Depends(Requires(access.Scope.OPERATE, via=
 class AnsweredBefore(Exception):
     """Raised for a request that was carried out before. Carries the stored response."""
 
-    def __init__(self, answer: KeptAnswer) -> None:
+    def __init__(self, answer: StoredResponse) -> None:
         super().__init__()
         self.answer = answer
 
@@ -100,7 +100,7 @@ class Attempt:
         self._connection, self._request, self._told = connection, request, told
         return connection
 
-    async def keep(self, answer: KeptAnswer) -> None:
+    async def keep(self, answer: StoredResponse) -> None:
         """Store the response if a key was taken. Raises Undone for an error response."""
         if self._connection is None or self._request is None:
             return
@@ -122,12 +122,12 @@ class BufferedAnswer:
         for message in self._messages:
             await send(message)
 
-    def content(self) -> KeptAnswer:
+    def content(self) -> StoredResponse:
         start, *parts = self._messages
         headers = dict(start["headers"])
         location = headers.get(b"location")
         body = b"".join(part.get("body", b"") for part in parts)
-        return KeptAnswer(status=start["status"], location=location and location.decode(), body=body.decode())
+        return StoredResponse(status=start["status"], location=location and location.decode(), body=body.decode())
 
 
 class Once:
@@ -152,7 +152,7 @@ class Once:
     async def _carry_out(self, scope: Scope, receive: Receive, answer: BufferedAnswer) -> None:
         attempt = scope.setdefault("state", {})["attempt"] = Attempt()
         try:
-            with translated():
+            with translating_errors():
                 async with attempt:
                     await self._application(scope, receive, answer.add)
                     await attempt.keep(answer.content())

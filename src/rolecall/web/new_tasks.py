@@ -11,7 +11,7 @@ from fastapi import Request
 from pydantic import Field
 
 from rolecall.app import App
-from rolecall.client.requests import entries, new_task
+from rolecall.client.requests import admitted_tasks, new_task
 from rolecall.model.dedupe import Dedupe, DedupeMode, DedupeScope, FieldRule, MergeRule
 from rolecall.model.errors import InvalidTask
 from rolecall.model.retry import RetryKind, RetryPolicy
@@ -98,7 +98,7 @@ def read_task(request: TaskRequest, app: App, names: SecondNames) -> NewTask:
     """Return the task to store. Raises InvalidTask, InvalidPayload, ContractBroken, FilterError,
     RequestValidationError.
     """
-    [task] = entries([_task(request, (), app, names)], app)
+    [task] = admitted_tasks([_task(request, (), app, names)], app)
     return task
 
 
@@ -107,7 +107,7 @@ def read_batch(batch: Batch, app: App, names: SecondNames) -> list[NewTask]:
     tasks: list[NewTask] = []
     for request in batch.tasks:
         tasks.append(_task(request, tasks, app, names))
-    return list(entries(tasks, app))
+    return list(admitted_tasks(tasks, app))
 
 
 def trace_of(request: Request) -> str | None:

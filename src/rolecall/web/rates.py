@@ -42,9 +42,9 @@ class Rates:
 
     async def count_request(self, caller: Caller) -> None:
         """Count a request. Raises TooManyRequests if the caller exceeds a limit."""
-        if caller.counted_as is not None:
+        if caller.limited_as is not None:
             for rate in self._requests:
-                await self._count_shared(rate, caller.counted_as)
+                await self._count_shared(rate, caller.limited_as)
 
     async def count_attempt(self, address: str | None, kind: str = "address") -> None:
         """Count a login attempt; each kind has its own count. Raises TooManyRequests after too many."""

@@ -26,7 +26,7 @@ from rolecall.app import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.maintenance import duties
 from rolecall.maintenance.runner import MaintenanceRunner
-from rolecall.maintenance.runs import Telling
+from rolecall.maintenance.runs import EmittingSession
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
 from rolecall.web.application import build, work_out_routes
@@ -36,7 +36,7 @@ from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
-from rolecall.worker.signals import heeding_signals
+from rolecall.worker.signals import handling_signals
 
 __all__ = [
     "Server",
@@ -98,7 +98,7 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop the server on a stop signal. The signal is not raised again afterwards."""
-        with heeding_signals(lambda number: self.handle_exit(number, None)):
+        with handling_signals(lambda number: self.handle_exit(number, None)):
             yield
 
 
@@ -124,7 +124,7 @@ class _Upkeep:
         self._beside = [each for each in (relay_of(dsn, settings), dispatcher_of(dsn, settings)) if each]
         pooled = settings.database.pooled
         self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
-        self._runner = MaintenanceRunner(Telling(self._session, app.emitter))
+        self._runner = MaintenanceRunner(EmittingSession(self._session, app.emitter))
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         # A daemon thread cannot delay the exit, whatever the database does.
         self._thread = Thread(target=lambda: run(self._keep()), name="rolecall-upkeep", daemon=True)
@@ -164,6 +164,6 @@ class _Upkeep:
 async def _put_right(session: DatabaseSession, app: App) -> None:
     app.check()
     await declare(session, app)
-    telling = Telling(session, app.emitter)
+    telling = EmittingSession(session, app.emitter)
     await duties.rescue(telling)
     await duties.fire(telling)

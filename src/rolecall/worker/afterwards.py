@@ -14,27 +14,27 @@ ACCEPTED_BEFORE = "already"
 log = logging.getLogger("rolecall.worker")
 
 
-class Afterwards:
+class AfterCommitCalls:
     """The after-commit calls of one worker. They run concurrently with its work; those of one task run in order.
 
-    While no handler has requested a call, the worker only checks `wanted`.
+    While no handler has requested a call, the worker only checks `has_calls`.
     """
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.has_calls = False
         self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, held: HeldTask, call: Call) -> None:
         """Request a call for when the task's outcome is stored as completed. Can be called from any thread."""
-        self.wanted = True
-        if held.afterwards is None:
-            held.afterwards = []
-        held.afterwards.append(call)
+        self.has_calls = True
+        if held.after_commit_calls is None:
+            held.after_commit_calls = []
+        held.after_commit_calls.append(call)
 
-    def stored(self, group: Iterable[HeldTask], verdicts: Mapping[int, str]) -> None:
+    def make_calls(self, group: Iterable[HeldTask], verdicts: Mapping[int, str]) -> None:
         """Make the calls of the tasks whose completion was accepted, now or by an earlier, unanswered report."""
         for held in group:
-            calls, held.afterwards = held.afterwards, None
+            calls, held.after_commit_calls = held.after_commit_calls, None
             if calls and type(held.report) is Completed and verdicts.get(held.task.id) in (None, ACCEPTED_BEFORE):
                 task = asyncio.create_task(make_calls_async(calls), context=fresh_context())
                 self._under_way.add(task)

@@ -48,6 +48,6 @@ class CommandFollower:
 
     async def _leave_when_empty(self) -> None:
         while len(self._in_flight):
-            await self._in_flight.emptied.wait()
+            await self._in_flight.empty.wait()
         log.info("All held tasks have finished: decommissioned, stopping")
         self._leave()

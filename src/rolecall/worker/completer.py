@@ -14,11 +14,11 @@ from rolecall.model.sqlstates import is_fault
 from rolecall.sql import claims
 from rolecall.sql.events import EventCollector
 from rolecall.wake.waker import Backoff, Waker
-from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight, by_worker
 from rolecall.worker.reporting import LogReporter
-from rolecall.worker.session import Complaints, DatabaseSession
+from rolecall.worker.session import DatabaseSession, LogThrottle
 
 MOST_REPORTS = 1_000
 START_AFTER = 0.01
@@ -50,7 +50,7 @@ class Completer:
         log_reporter: LogReporter,
         events: WorkerEvents,
         on_freed_work: Callable[[], None],
-        afterwards: Afterwards,
+        afterwards: AfterCommitCalls,
     ) -> None:
         self._session = session
         self._in_flight = in_flight
@@ -59,47 +59,47 @@ class Completer:
         self._on_freed_work = on_freed_work
         self._afterwards = afterwards
         self._reports: list[HeldTask] = []
-        self._begun: list[HeldTask] = []
-        self._interrupted: list[HeldTask] = []
-        self._kept: list[HeldTask] = []
+        self._unrecorded_starts: list[HeldTask] = []
+        self._interrupted_tasks: list[HeldTask] = []
+        self._kept_reports: list[HeldTask] = []
         self._send_again_at = 0.0  # 0 while no reports are kept
         self._kept_backoff = Backoff(0.1, LONGEST_PAUSE)
         self._portion = MOST_REPORTS  # how many kept reports are sent together
         self._is_failing = False  # the last attempt stored nothing
-        self._complaints = Complaints()
+        self._log_throttle = LogThrottle()
         self._recording: dict[HeldTask, asyncio.Future[str | None]] = {}
         self._bell = Waker()
-        self._resting = True
-        self._closing = False
-        self._busy = False
+        self._is_resting = True
+        self._is_closing = False
+        self._is_busy = False
 
     def add(self, held: HeldTask) -> None:
         self._reports.append(held)
-        if self._resting:
+        if self._is_resting:
             self._bell.nudge()
 
-    def finished_by_handler(self, held: HeldTask) -> None:
+    def store_own_completion(self, held: HeldTask) -> None:
         if failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_FINISH)
         if held.report is None:
             held.report = Completed(id=held.task.id, fence=held.task.fence)
-        self._answered([held], {}, held.collector)
+        self._process_answer([held], {}, held.collector)
 
-    def lost(self, held: HeldTask) -> None:
+    def drop_lost(self, held: HeldTask) -> None:
         self._in_flight.drop([held])
-        self._events.lost(held)
+        self._events.emit_lost(held)
 
-    def began(self, held: HeldTask) -> None:
+    def queue_start(self, held: HeldTask) -> None:
         """Queue the start of a task. It is recorded unless the task finishes at once."""
-        self._begun.append(held)
-        if self._resting:
+        self._unrecorded_starts.append(held)
+        if self._is_resting:
             self._bell.nudge()
 
     async def record_start(self, held: HeldTask) -> str | None:
         """Wait until the start of a task is recorded. Return the reason if its claim is lost, otherwise None."""
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._recording[held] = answer
-        self.began(held)
+        self.queue_start(held)
         try:
             return await answer
         finally:
@@ -108,85 +108,87 @@ class Completer:
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Give back tasks that have not started, or that were interrupted by a stop."""
         for held in held_tasks:
-            held.ended = held.given_back = True
+            held.has_ended = held.is_given_back = True
             if held.began_at:
-                self._interrupted.append(held)
+                self._interrupted_tasks.append(held)
             else:
                 held.report = Returned(id=held.task.id, fence=held.task.fence)
                 self._reports.append(held)
         self._bell.nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._bell.nudge()
 
     @property
-    def unwritten(self) -> int:
-        return len(self._reports) + len(self._interrupted) + len(self._kept)
+    def unwritten_count(self) -> int:
+        return len(self._reports) + len(self._interrupted_tasks) + len(self._kept_reports)
 
     async def run(self) -> None:
         """Flush until closed. Raises DatabaseUnavailable only if the session has given up."""
-        while not (self._closing and not self.unwritten):
+        while not (self._is_closing and not self.unwritten_count):
             await self._rest()
             await self._flush()
 
     async def _rest(self) -> None:
-        if self._interrupted or (self._closing and not self._kept):
+        if self._interrupted_tasks or (self._is_closing and not self._kept_reports):
             return
         if not self._reports:
             await self._nap(self._until_next())
-        elif self._busy and len(self._reports) < GATHER_UP_TO:
+        elif self._is_busy and len(self._reports) < GATHER_UP_TO:
             # Under load, waiting a few milliseconds makes batches larger and outcomes several times cheaper.
             await asyncio.sleep(GATHER_FOR)
 
     def _until_next(self) -> float | None:
-        if self._begun:
-            return START_AFTER if all(held.began_at for held in self._begun) else 0.0
-        return max(0.0, self._send_again_at - monotonic()) if self._kept else None
+        if self._unrecorded_starts:
+            return START_AFTER if all(held.began_at for held in self._unrecorded_starts) else 0.0
+        return max(0.0, self._send_again_at - monotonic()) if self._kept_reports else None
 
     async def _nap(self, seconds: float | None) -> None:
-        self._resting = True
+        self._is_resting = True
         self._bell.forget()
         await self._bell.wait(seconds)
-        self._resting = False
+        self._is_resting = False
 
     async def _flush(self) -> None:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
         if self._is_failing:
-            self._kept += batch
+            self._kept_reports += batch
             batch = []
-        begun = self._take_begun(monotonic() - START_AFTER)
+        begun = self._take_starts(monotonic() - START_AFTER)
         for worker_id, group in by_worker(batch):
             await self._finish_in_order(worker_id, group)
-        if self._kept and monotonic() >= self._send_again_at:
+        if self._kept_reports and monotonic() >= self._send_again_at:
             await self._send_kept()
         for worker_id, group in by_worker(begun):
             await self._start(worker_id, group)
-        interrupted, self._interrupted = self._interrupted, []
+        interrupted, self._interrupted_tasks = self._interrupted_tasks, []
         for worker_id, group in by_worker(interrupted):
             await self._release(worker_id, group)
-        self._busy = len(self._reports) >= GATHER_FROM
+        self._is_busy = len(self._reports) >= GATHER_FROM
 
     async def _finish_in_order(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
         """Store outcomes, but keep those of tasks whose predecessor in a sequence is kept."""
-        free = self._without_followers(group) if self._kept else group
+        free = self._without_followers(group) if self._kept_reports else group
         return not free or await self._finish(worker_id, free)
 
     def _without_followers(self, batch: Sequence[HeldTask]) -> Sequence[HeldTask]:
-        kept = {held.place for held in self._kept if held.place is not None}
-        behind = [held for held in batch if held.place in kept and type(held.report) is not Returned]
-        self._kept += behind
+        kept = {held.permit for held in self._kept_reports if held.permit is not None}
+        behind = [held for held in batch if held.permit in kept and type(held.report) is not Returned]
+        self._kept_reports += behind
         return [held for held in batch if held not in behind] if behind else batch
 
-    def _take_begun(self, before: float) -> list[HeldTask]:
-        running = [held for held in self._begun if not (held.started or held.ended or held.finishing)]
-        self._begun = [held for held in running if held.began_at > before]
+    def _take_starts(self, before: float) -> list[HeldTask]:
+        running = [
+            held for held in self._unrecorded_starts if not (held.is_started or held.has_ended or held.is_finishing)
+        ]
+        self._unrecorded_starts = [held for held in running if held.began_at > before]
         return [held for held in running if held.began_at <= before]
 
     async def _send_kept(self) -> None:
         """Send kept reports in portions as large as the server can store, until it fails to store some."""
-        before, pending, self._kept = len(self._kept), self._kept, []
+        before, pending, self._kept_reports = len(self._kept_reports), self._kept_reports, []
         try:
             while pending:
                 worker_id, group = next(by_worker(pending[: self._portion]))
@@ -196,22 +198,22 @@ class Completer:
                 self._portion = min(MOST_REPORTS, 2 * self._portion)
                 group = []
         finally:
-            self._kept += pending
+            self._kept_reports += pending
         if group:
             self._send_apart(group)
-        if len(self._kept) < before:
+        if len(self._kept_reports) < before:
             self._is_failing = False
             self._kept_backoff.reset()
-        self._send_again_at = monotonic() + self._kept_backoff.next() if self._kept else 0.0
-        if not self._kept:
-            self._complaints = Complaints()
+        self._send_again_at = monotonic() + self._kept_backoff.next() if self._kept_reports else 0.0
+        if not self._kept_reports:
+            self._log_throttle = LogThrottle()
 
     def _send_apart(self, failed: Sequence[HeldTask]) -> None:
         """Send fewer together next time. A single report, with its sequence, is moved behind the others."""
         self._portion = max(1, len(failed) // 2)
         if len(failed) == 1:
-            place = failed[0].place
-            self._kept.sort(key=lambda held: held is failed[0] or (place is not None and held.place == place))
+            place = failed[0].permit
+            self._kept_reports.sort(key=lambda held: held is failed[0] or (place is not None and held.permit == place))
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
         try:
@@ -227,7 +229,7 @@ class Completer:
             await self._isolate(worker_id, group, error)
         else:
             self._is_failing = False
-            self._answered(group, verdicts, collector)
+            self._process_answer(group, verdicts, collector)
         return True
 
     def _has_given_up(self, error: RolecallError) -> bool:
@@ -237,7 +239,7 @@ class Completer:
         if failpoints.ARMED:
             failpoints.hit(failpoints.BEFORE_FINISH)
         reports = [held.report for held in group if held.report]
-        collector = self._events.collector(group) if self._events.asks_for_ends else None
+        collector = self._events.collector(group) if self._events.needs_end_events else None
         statement = claims.finish_free(worker_id, reports, apart=self._send_again_at > 0)
         verdicts = await self._session.run(statement, collector, is_divisible=True)
         if failpoints.ARMED:
@@ -246,12 +248,12 @@ class Completer:
 
     async def _isolate(self, worker_id: int, group: Sequence[HeldTask], error: RolecallError) -> None:
         if len(group) == 1:
-            await self._refused(worker_id, group[0], error)
+            await self._store_refusal(worker_id, group[0], error)
             return
         for held in group:
             await self._finish_in_order(worker_id, [held])
 
-    async def _refused(self, worker_id: int, held: HeldTask, error: RolecallError) -> None:
+    async def _store_refusal(self, worker_id: int, held: HeldTask, error: RolecallError) -> None:
         task, outcome = held.task, held.report
         log.warning("The outcome of task %d (%s) was refused: %s", task.id, task.handler, error)
         if type(outcome) is Returned:
@@ -259,7 +261,7 @@ class Completer:
             return
         held.report = Failed(id=task.id, fence=task.fence, error=f"the outcome was refused: {error}")
         try:
-            self._answered([held], *await self._send(worker_id, [held]))
+            self._process_answer([held], *await self._send(worker_id, [held]))
         except RolecallError as again:
             # The failure has no content that could be rejected, so the outcome is not the reason.
             held.report = outcome
@@ -270,9 +272,11 @@ class Completer:
 
     def _give_up(self, held: HeldTask) -> None:
         self._in_flight.drop([held])
-        self._events.refused(held)
+        self._events.emit_refused(held)
 
-    def _answered(self, group: Sequence[HeldTask], verdicts: dict[int, str], collector: EventCollector | None) -> None:
+    def _process_answer(
+        self, group: Sequence[HeldTask], verdicts: dict[int, str], collector: EventCollector | None
+    ) -> None:
         if BUSY in verdicts.values():
             self._keep([held for held in group if verdicts.get(held.task.id) == BUSY], OPEN_TRANSACTION)
             group = [held for held in group if verdicts.get(held.task.id) != BUSY]
@@ -285,20 +289,20 @@ class Completer:
                 log.info("The outcome of task %d had been stored before its answer was lost", task_id)
             else:
                 log.info("The outcome of task %d was dropped: %s", task_id, verdict)
-        self._log_reporter.finished(group, verdicts)
-        if self._afterwards.wanted:
-            self._afterwards.stored(group, verdicts)
+        self._log_reporter.count_outcomes(group, verdicts)
+        if self._afterwards.has_calls:
+            self._afterwards.make_calls(group, verdicts)
         plain = not verdicts and all(type(held.report) is Completed for held in group)
-        if collector is not None or self._events.tells_completions or not plain:
-            self._events.ended(group, verdicts, collector)
+        if collector is not None or self._events.needs_completion_events or not plain:
+            self._events.emit_ends(group, verdicts, collector)
         if any(_may_free_work(held) for held in group):
             self._on_freed_work()
 
     def _keep(self, group: Sequence[HeldTask], why: object) -> None:
-        self._kept += group
+        self._kept_reports += group
         if not self._send_again_at:
             self._send_again_at = monotonic() + self._kept_backoff.next()
-        if self._complaints.due(monotonic()):
+        if self._log_throttle.due(monotonic()):
             message = "%d outcomes cannot be stored yet (task %d), trying again: %s"
             log.warning(message, len(group), group[0].task.id, why)
 
@@ -308,21 +312,21 @@ class Completer:
         except RolecallError as error:
             if self._has_given_up(error):
                 raise
-            if self._complaints.due(monotonic()):
+            if self._log_throttle.due(monotonic()):
                 log.warning("%d tasks could not be marked as started, trying again: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
         if busy := [held for held in group if answers.get(held.task.id) == BUSY]:
-            asyncio.get_running_loop().call_later(AGAIN_AFTER, self._begin_again, busy)
+            asyncio.get_running_loop().call_later(AGAIN_AFTER, self._requeue_starts, busy)
         for held in group:
             reason = answers.get(held.task.id)
             if reason is None:
-                held.has_started()
+                held.record_started()
             answer = self._recording.get(held)
             if reason != BUSY and answer is not None and not answer.done():
                 answer.set_result(reason)
 
-    def _begin_again(self, held_tasks: Sequence[HeldTask]) -> None:
-        self._begun.extend(held_tasks)
+    def _requeue_starts(self, held_tasks: Sequence[HeldTask]) -> None:
+        self._unrecorded_starts.extend(held_tasks)
         self._bell.nudge()
 
     async def _release(self, worker_id: int, group: Sequence[HeldTask]) -> None:
@@ -330,18 +334,18 @@ class Completer:
             answers = await self._session.run(claims.release(worker_id, map(_claim, group)))
         except RolecallError as error:
             if self._has_given_up(error):
-                self._interrupted[:0] = group
+                self._interrupted_tasks[:0] = group
                 raise
             log.warning("%d tasks could not be returned yet: %s", len(group), error)
             answers = {held.task.id: BUSY for held in group}
         # A worker that closes tries again when it deregisters.
-        busy = [] if self._closing else [held for held in group if answers.get(held.task.id) == BUSY]
+        busy = [] if self._is_closing else [held for held in group if answers.get(held.task.id) == BUSY]
         if busy:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
         done = [held for held in group if held not in busy]
         self._in_flight.drop(done)
-        self._log_reporter.released(done)
-        self._events.released(done)
+        self._log_reporter.count_released(done)
+        self._events.emit_released(done)
 
 
 def _without_unseen(group: Sequence[HeldTask], verdicts: dict[int, str]) -> dict[int, str]:

@@ -122,14 +122,14 @@ class Context(TaskContext):
     @property
     def aborted(self) -> LostReason | None:
         """Why this handler must stop; None while it may continue."""
-        return self._held.aborted
+        return self._held.abort_reason
 
     def check(self) -> None:
         """Raise HandlerAborted if this handler must stop. Handlers in threads should call it regularly."""
         if failpoints.ARMED:
             failpoints.hit(failpoints.MID_HANDLER)
-        if self._held.aborted is not None:
-            raise HandlerAborted(reason=self._held.aborted)
+        if self._held.abort_reason is not None:
+            raise HandlerAborted(reason=self._held.abort_reason)
 
     @property
     def parent_id(self) -> int | None:
@@ -226,7 +226,7 @@ class Context(TaskContext):
         task = self._held.task
         with step(self._services.tracing, "prepare"):
             async with self.transaction() as tx:
-                lost = await run_async(tx, claims.lost(self._held.worker_id, [task.claim]))
+                lost = await run_async(tx, claims.find_lost(self._held.worker_id, [task.claim]))
                 if task.id in lost:
                     raise HandlerAborted(reason=LostReason(lost[task.id]))
                 yield tx
@@ -275,9 +275,9 @@ class Context(TaskContext):
         """
         connection = join_async(tx)
         await self._services.in_flight.wait_for_turn(self._held)
-        stored, next_tasks = self._checked(result)
+        stored, next_tasks = self._check_result(result)
         next_tasks = await self._services.large.detach(next_tasks)
-        report, collector = self._completed(stored, next_tasks, tx)
+        report, collector = self._build_report(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             statement = claims.finish_here(self._held.worker_id, [report])
             self._require_accepted(await run_async(connection, statement, collector))
@@ -288,18 +288,18 @@ class Context(TaskContext):
         `tx` is your own connection or session: psycopg, psycopg2, SQLAlchemy, SQLModel or Django.
         """
         connection = join(tx)
-        if self._held.after is not None:
+        if self._held.predecessor is not None:
             self.wait(self._services.in_flight.wait_for_turn(self._held))
-        stored, next_tasks = self._checked(result)
+        stored, next_tasks = self._check_result(result)
         next_tasks = self._services.large.detach_now(next_tasks)
-        report, collector = self._completed(stored, next_tasks, tx)
+        report, collector = self._build_report(stored, next_tasks, tx)
         with step(self._services.tracing, "complete"):
             self._require_accepted(run(connection, claims.finish_here(self._held.worker_id, [report]), collector))
 
-    def _checked(self, result: object) -> tuple[object, NextTasks | None]:
+    def _check_result(self, result: object) -> tuple[object, NextTasks | None]:
         return check_contract(self._services.contracts, self.task, result, self._next)
 
-    def _completed(
+    def _build_report(
         self, result: object, next_tasks: NextTasks | None, tx: object
     ) -> tuple[Completed, EventCollector | None]:
         self.check()
@@ -309,35 +309,35 @@ class Context(TaskContext):
         report = Completed(
             id=task.id,
             fence=task.fence,
-            result_json=None if result is None else self._encoded(result),
-            ran=held.ran,
+            result_json=None if result is None else self._encode(result),
+            ran=held.run_seconds,
             next_tasks=next_tasks,
         )
         surrounding = AfterCommit.of(self)
         if surrounding is None or surrounding.connection is not tx:
             held.unseen_completion = report
             return report, None
-        held.finishing = True
+        held.is_finishing = True
         held.report = report
-        if self._services.events.asks_for_ends:
+        if self._services.events.needs_end_events:
             held.collector = self._services.events.collector([held])
         return report, held.collector
 
     def _require_accepted(self, verdicts: dict[int, str]) -> None:
         if (verdict := verdicts.get(self.task_id)) is not None:
-            self._held.refusal = self._refused(verdict)
+            self._held.refusal = self._refusal(verdict)
             raise self._held.refusal from LeaseLost(task_id=self.task_id, reason=verdict)
 
-    def _refused(self, verdict: str) -> HandlerAborted:
+    def _refusal(self, verdict: str) -> HandlerAborted:
         held, task = self._held, self._held.task
         if verdict == ACCEPTED_BEFORE:
             self.log.warning(
                 "Task %d was already completed: the repeated transaction of its handler is rolled back", task.id
             )
-            held.committed = True
+            held.is_committed = True
             return AlreadyCompleted(task_id=task.id)
-        held.aborted = LostReason(verdict)
-        return HandlerAborted(reason=held.aborted)
+        held.abort_reason = LostReason(verdict)
+        return HandlerAborted(reason=held.abort_reason)
 
     async def in_process(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a child process, which is killed if this handler must stop.
@@ -349,7 +349,7 @@ class Context(TaskContext):
         self.check()
         return await self._services.processes.call(function, *args, **kwargs)
 
-    def _encoded(self, result: object) -> str:
+    def _encode(self, result: object) -> str:
         text, why = encode_result(result)
         if why is not None:
             if error := unstored_failure(result, why, handler=self.handler, contract=self._contract):

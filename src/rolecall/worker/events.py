@@ -50,45 +50,45 @@ class WorkerEvents:
         self._emitter = emitter
         self._name = name
         self._worker = WorkerFacts(0, name)
-        self._gathered: list[Told] = []
-        self._handing_over: asyncio.TimerHandle | None = None
-        self.tells_begins = STARTED in emitter.wanted
-        self.asks_for_ends = not emitter.wanted.isdisjoint(ENDS)
-        self.tells_completions = not emitter.wanted.isdisjoint(COMPLETIONS)
+        self._pending: list[Told] = []
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self.needs_start_events = STARTED in emitter.wanted
+        self.needs_end_events = not emitter.wanted.isdisjoint(ENDS)
+        self.needs_completion_events = not emitter.wanted.isdisjoint(COMPLETIONS)
 
-    def of_worker(self, kind: EventType, worker_id: int, **data: object) -> None:
-        self._tell([Event(type=kind, at=time(), worker=self._named(worker_id), data=data or None)])
+    def emit_worker_event(self, kind: EventType, worker_id: int, **data: object) -> None:
+        self._collect([Event(type=kind, at=time(), worker=self._facts_of(worker_id), data=data or None)])
 
-    def failed(self, kind: EventType, error: BaseException) -> None:
+    def emit_error(self, kind: EventType, error: BaseException) -> None:
         """Emit an error that does not belong to a task. Can be called from any thread."""
         if kind in self._emitter.wanted:
             self._emitter.emit([Event(type=kind, at=time(), error=summarize(error))])
 
-    def began(self, held_tasks: Sequence[HeldTask]) -> None:
-        """Emit the start of handlers. Call it only if `tells_begins`."""
+    def emit_starts(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Emit the start of handlers. Call it only if `needs_start_events`."""
         at = time()
         for held in held_tasks:
-            group, worker = self._gathered[-1] if self._gathered else None, self._named(held.worker_id)
+            group, worker = self._pending[-1] if self._pending else None, self._facts_of(held.worker_id)
             if not isinstance(group, Starts) or group.worker is not worker:
                 group = Starts(worker)
-                self._tell([group])
+                self._collect([group])
             group.tasks.append(held.task)
             group.moments.append(at)
 
     def collector(self, held_tasks: Iterable[HeldTask]) -> EventCollector:
-        """Return a collector for the events that follow from these reports. Call it only if `asks_for_ends`."""
+        """Return a collector for the events that follow from these reports. Call it only if `needs_end_events`."""
         return EventCollector(
             [held.task.id for held in held_tasks if held.task.chain_index and _may_end_chain(held.report)]
         )
 
-    def ended(
+    def emit_ends(
         self, held_tasks: Sequence[HeldTask], verdicts: Mapping[int, str], collector: EventCollector | None
     ) -> None:
         """Emit the ends of attempts whose reports were answered; those with a verdict were not stored."""
-        collected = [] if collector is None else collector.told
+        collected = [] if collector is None else collector.events
         settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
         at = time()
-        told: list[Told] = []
+        events: list[Told] = []
         group: Completions | None = None
         for held in held_tasks:
             report = held.report
@@ -96,30 +96,30 @@ class WorkerEvents:
                 continue
             if type(report) is not Completed or verdicts.get(held.task.id, ACCEPTED_BEFORE) != ACCEPTED_BEFORE:
                 group = None
-                told.append(self._end(held, report, verdicts.get(held.task.id), at))
-            elif self.tells_completions:
+                events.append(self._end(held, report, verdicts.get(held.task.id), at))
+            elif self.needs_completion_events:
                 if group is None:
-                    group = Completions(self._named(held.worker_id), at)
-                    told.append(group)
+                    group = Completions(self._facts_of(held.worker_id), at)
+                    events.append(group)
                 group.each.append(_completion(held, report, at, settled=held.task.id in settled))
-        self._tell([*told, *collected])
+        self._collect([*events, *collected])
 
-    def released(self, held_tasks: Iterable[HeldTask]) -> None:
-        self._over(EventType.JOB_ATTEMPT_RETURNED, held_tasks, "released")
+    def emit_released(self, held_tasks: Iterable[HeldTask]) -> None:
+        self._collect_ends(EventType.JOB_ATTEMPT_RETURNED, held_tasks, "released")
 
-    def lost(self, held: HeldTask) -> None:
-        reason = str(held.aborted)
-        self._over(LOST_ENDS.get(reason, EventType.JOB_ATTEMPT_RETURNED), [held], reason)
+    def emit_lost(self, held: HeldTask) -> None:
+        reason = str(held.abort_reason)
+        self._collect_ends(LOST_ENDS.get(reason, EventType.JOB_ATTEMPT_RETURNED), [held], reason)
 
-    def refused(self, held: HeldTask) -> None:
-        self._over(EventType.JOB_ATTEMPT_RETURNED, [held], "refused")
+    def emit_refused(self, held: HeldTask) -> None:
+        self._collect_ends(EventType.JOB_ATTEMPT_RETURNED, [held], "refused")
 
-    def renewed(self, held_tasks: Iterable[HeldTask], expired: Iterable[HeldTask]) -> None:
+    def emit_renewals(self, held_tasks: Iterable[HeldTask], expired: Iterable[HeldTask]) -> None:
         """Emit renewals and expired leases, in the heartbeat thread."""
         kinds = ((EventType.JOB_ATTEMPT_LEASE_EXPIRED, expired), (RENEWED, held_tasks))
         at = time()
         events = [
-            Event(type=kind, at=at, task=held.task, worker=self._named(held.worker_id))
+            Event(type=kind, at=at, task=held.task, worker=self._facts_of(held.worker_id))
             for kind, group in kinds
             if kind in self._emitter.wanted
             for held in group
@@ -127,35 +127,37 @@ class WorkerEvents:
         if events:
             self._emitter.emit(events)
 
-    def invalid(self, held: HeldTask, error: str) -> None:
+    def emit_invalid(self, held: HeldTask, error: str) -> None:
         """Emit a payload, result or next task that does not match the handler's declaration."""
         if EventType.JOB_TYPE_VALIDATION_ERROR in self._emitter.wanted:
-            self._tell([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
+            self._collect([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
 
-    def hand_over(self) -> None:
-        if self._handing_over is not None:
-            self._handing_over.cancel()
-            self._handing_over = None
-        gathered, self._gathered = self._gathered, []
+    def flush(self) -> None:
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
+        gathered, self._pending = self._pending, []
         if gathered:
             self._emitter.emit(gathered)
 
-    def _tell(self, told: Iterable[Told]) -> None:
-        self._gathered.extend(told)
-        self._hand_over_soon()
+    def _collect(self, events: Iterable[Told]) -> None:
+        self._pending.extend(events)
+        self._flush_soon()
 
-    def _hand_over_soon(self) -> None:
-        if self._handing_over is None and self._gathered:
-            self._handing_over = asyncio.get_running_loop().call_later(GATHER_FOR, self.hand_over)
+    def _flush_soon(self) -> None:
+        if self._flush_timer is None and self._pending:
+            self._flush_timer = asyncio.get_running_loop().call_later(GATHER_FOR, self.flush)
 
-    def _over(self, kind: EventType, held_tasks: Iterable[HeldTask], outcome: str) -> None:
+    def _collect_ends(self, kind: EventType, held_tasks: Iterable[HeldTask], outcome: str) -> None:
         if kind in self._emitter.wanted:
             at = time()
-            self._tell(self._event(kind, held, at, held.ran, None, outcome=outcome) for held in held_tasks if held.slot)
+            self._collect(
+                self._event(kind, held, at, held.run_seconds, None, outcome=outcome) for held in held_tasks if held.slot
+            )
 
     def _end(self, held: HeldTask, report: Report, verdict: str | None, at: float) -> Event:
         ran = getattr(report, "ran", None)
-        seconds = held.ran if ran is None else ran
+        seconds = held.run_seconds if ran is None else ran
         if verdict not in {None, ACCEPTED_BEFORE}:
             kind = LOST_ENDS.get(verdict, EventType.JOB_ATTEMPT_RETURNED)
             return self._event(kind, held, at, seconds, None, outcome=verdict)
@@ -165,10 +167,10 @@ class WorkerEvents:
     def _event(
         self, kind: EventType, held: HeldTask, at: float, seconds: float | None, error: str | None, **data: object
     ) -> Event:
-        worker = self._named(held.worker_id)
+        worker = self._facts_of(held.worker_id)
         return Event(type=kind, at=at, task=held.task, worker=worker, seconds=seconds, error=error, data=data or None)
 
-    def _named(self, worker_id: int) -> WorkerFacts:
+    def _facts_of(self, worker_id: int) -> WorkerFacts:
         if self._worker.id != worker_id:
             self._worker = WorkerFacts(worker_id, self._name)
         return self._worker
@@ -182,7 +184,7 @@ def _completion(held: HeldTask, report: Completed, at: float, *, settled: bool) 
     else:
         ended = 2 if task.chain_index or not _may_end_chain(report) else 3
     lived = at - task.created_at.timestamp()
-    return task, held.ran if report.ran is None else report.ran, max(0.0, lived), ended
+    return task, held.run_seconds if report.ran is None else report.ran, max(0.0, lived), ended
 
 
 def _may_end_chain(report: Report | None) -> bool:

@@ -9,7 +9,7 @@ from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.procedures import ProcedureRunner
 from rolecall.worker.program import Handler, Program
 from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
-from rolecall.worker.tracing import traced
+from rolecall.worker.tracing import trace_runner
 
 __all__ = ["registry_of"]
 
@@ -20,11 +20,11 @@ def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> 
     def run(handler: Handler) -> Runner:
         middlewares = app.middlewares_of(handler.name)
         runner = runner_for(handler, services, outcomes, processes=services.processes, middlewares=middlewares)
-        return traced(runner, services.tracing)
+        return trace_runner(runner, services.tracing)
 
     def run_procedure(procedure: StoredProcedure) -> Runner:
         runner = ProcedureRunner(procedure, services, outcomes, app.middlewares_of(procedure.name))
-        return traced(runner, services.tracing)
+        return trace_runner(runner, services.tracing)
 
     own = {name: run(handler) for name, handler in app.handlers.items()}
     gather_runners = {

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from rolecall.sql.statement import Statement
 from rolecall.telemetry.tracing import Tracing
-from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import InFlight
 from rolecall.worker.large import NOWHERE, LargeFields
@@ -30,7 +30,7 @@ class Session(Protocol):
     async def run(self, statement: Statement[T]) -> T: ...
 
 
-class Lender(Protocol):
+class ConnectionPool(Protocol):
     """Lends connections for handlers' transactions."""
 
     async def open(self) -> None: ...
@@ -43,13 +43,13 @@ class HandlerServices:
     """What all contexts of a worker share. `pool` is for handlers' own transactions, `session` for everything else."""
 
     session: Session
-    pool: Lender
+    pool: ConnectionPool
     in_flight: InFlight
     loop: asyncio.AbstractEventLoop
     contracts: Mapping[str, Contract]
     processes: Processes
     fork_guard: ForkGuard
-    afterwards: Afterwards
+    afterwards: AfterCommitCalls
     events: WorkerEvents
     tracing: Tracing | None = None
     large: LargeFields = NOWHERE

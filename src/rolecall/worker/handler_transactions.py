@@ -30,11 +30,11 @@ async def open_transaction(services: HandlerServices, held_by: Mapping[Any, Held
                         raise held.refusal
     except BaseException:
         for held in held_tasks:
-            held.finishing = False
+            held.is_finishing = False
         raise
     committed = block.status is block.Status.COMMITTED  # a psycopg.Rollback ends the block without an error
     for held in held_tasks:
-        held.finishing = held.finishing and committed
-        held.committed = held.committed or held.finishing
-    if calls := after_commit.ended(block):
+        held.is_finishing = held.is_finishing and committed
+        held.is_committed = held.is_committed or held.is_finishing
+    if calls := after_commit.close(block):
         await make_calls_async(calls)

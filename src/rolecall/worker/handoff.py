@@ -42,7 +42,7 @@ from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
 from rolecall.wake.waker import Waker
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.producer import Claims, timed
+from rolecall.worker.producer import Claims, run_timed
 from rolecall.worker.registration import Registration
 from rolecall.worker.session import DatabaseSession
 
@@ -57,7 +57,7 @@ GONE = frozenset({"taken", "finished", "unknown", "expired"})
 log = logging.getLogger("rolecall.worker")
 
 
-class HandoffClaims:
+class DispatchedClaims:
     """A source of tasks like `Claims`, with dispatch. Uses `polling` while dispatch is not available."""
 
     def __init__(
@@ -78,18 +78,18 @@ class HandoffClaims:
         self._away_since = monotonic()
         self._look_at = monotonic() + LOOK_EVERY
         self._idle = False
-        self._dry = asyncio.Event()  # the last take did not fill the slots
-        self._by_handoff = False  # the last take used dispatch
+        self._has_free_slots = asyncio.Event()  # the last take did not fill the slots
+        self._used_dispatch = False  # the last take used dispatch
         self._entries: dict[tuple[int, int], list[Entry]] = {}
         self._acks = Acks()
         self._reason = ""
-        self._room = self._said = registration.info.slots  # the number of tasks that it would take at once
+        self._room = self._announced_room = registration.info.slots  # the number of tasks that it would take at once
         self._more_room = Waker()
 
     @property
     def held_back(self) -> bool:
         """As in `Claims`. A dispatched task that needs a free slot is refused and offered again."""
-        return not self._by_handoff and self._polling.held_back
+        return not self._used_dispatch and self._polling.held_back
 
     @property
     def marked_idle(self) -> bool:
@@ -106,7 +106,7 @@ class HandoffClaims:
     async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
         """Take up to `limit` tasks, best first; `start` slots are free for them."""
         queue, now = self._queue, monotonic()
-        self._by_handoff = queue is not None
+        self._used_dispatch = queue is not None
         held_tasks: list[HeldTask] = []
         if queue is not None:
             held_tasks = await self._take(queue, limit, start)
@@ -123,7 +123,7 @@ class HandoffClaims:
         return await self._polling.take_more(held_tasks, calls)
 
     @property
-    def tells_due(self) -> bool:
+    def polls_due_times(self) -> bool:
         """False with dispatch, because the dispatcher watches for tasks that become due."""
         return self._queue is None
 
@@ -139,7 +139,7 @@ class HandoffClaims:
         if self._queue is None:
             await self._polling.wake_others()
 
-    def dropped(self, held_tasks: Iterable[HeldTask]) -> None:
+    def acknowledge_dropped(self, held_tasks: Iterable[HeldTask]) -> None:
         """Acknowledge tasks whose outcome is stored or whose claim is lost."""
         for held in held_tasks:
             if entries := self._entries.pop((held.task.id, held.task.fence), None):
@@ -150,7 +150,7 @@ class HandoffClaims:
             try:
                 await self._serve()
             except* RedisAway as errors:
-                self._lost(errors.exceptions[0])
+                self._on_redis_lost(errors.exceptions[0])
             await asyncio.sleep(RETRY_EVERY)
 
     async def close(self) -> None:
@@ -176,26 +176,26 @@ class HandoffClaims:
         control, before = self._connections.control, 0
         while True:
             info = self._registration.info
-            room, self._room, self._said = self._room, info.slots, self._room
+            room, self._room, self._announced_room = self._room, info.slots, self._room
             number = self._registration.worker_id
-            said = WorkerBeat(number=number, room=room, roles=info.roles, handlers=info.handlers)
-            await beat(control, self._connections.name, said)
+            heartbeat = WorkerBeat(number=number, room=room, roles=info.roles, handlers=info.handlers)
+            await beat(control, self._connections.name, heartbeat)
             if room > before:
                 await announce(control)
             before = room
-            self._go_by(queue, kind, pool, await leader_of(control))
+            self._choose_source(queue, kind, pool, await leader_of(control))
             await self._more_room.wait(BEAT_EVERY)
 
     async def _listen(self, queue: HandoffQueue) -> None:
         while True:
-            await self._dry.wait()
-            found = await self._finds_lanes()
+            await self._has_free_slots.wait()
+            found = await self._find_lanes()
             if not self._lanes:
                 await asyncio.sleep(RETRY_EVERY)
-            elif found or (await queue.wait(self._lanes) and self._dry.is_set()):
+            elif found or (await queue.wait(self._lanes) and self._has_free_slots.is_set()):
                 self._nudge()
 
-    async def _finds_lanes(self) -> bool:
+    async def _find_lanes(self) -> bool:
         """For a worker of all roles, read which roles are dispatched; return whether there are more than before."""
         if self._registration.info.roles:
             return False
@@ -204,7 +204,7 @@ class HandoffClaims:
 
     async def _take(self, queue: HandoffQueue, limit: int, start: int) -> list[HeldTask]:
         self._room = max(self._room, limit)
-        if self._room > 2 * self._said:
+        if self._room > 2 * self._announced_room:
             self._more_room.nudge()
         held_tasks: list[HeldTask] = []
         try:
@@ -218,11 +218,11 @@ class HandoffClaims:
                 if len(entries) < most or not most:
                     break
         except RedisAway as error:
-            self._lost(error)
+            self._on_redis_lost(error)
         if len(held_tasks) < limit:
-            self._dry.set()
+            self._has_free_slots.set()
         else:
-            self._dry.clear()
+            self._has_free_slots.clear()
         return held_tasks
 
     async def _claim(self, entries: Sequence[Entry], start: int) -> list[HeldTask]:
@@ -235,15 +235,15 @@ class HandoffClaims:
                 by_id[entry.task_id].append(entry)
         worker_id = self._registration.worker_id
         statement = claims.claim_these(worker_id, list(by_id), start)
-        asked_at, (claimed, refused) = await self._session.ask(lambda connection: timed(connection, statement))
+        sent_at, (claimed, refused) = await self._session.run_all(lambda connection: run_timed(connection, statement))
         for task in claimed:
             self._entries[task.id, task.fence] = by_id[task.id]
         for task_id, verdict in refused.items():
             log.debug("Dispatched task %d was not claimed: %s", task_id, verdict)
             self._acks.add(by_id[task_id], again=verdict not in GONE)
-        return await self._polling.hold(claimed, worker_id, asked_at)
+        return await self._polling.hold(claimed, worker_id, sent_at)
 
-    def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
+    def _choose_source(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
         if leader is None:
             self._poll("No dispatcher is running (rolecall dispatch): polling instead")
         elif leader.is_of_another(pool):
@@ -267,7 +267,7 @@ class HandoffClaims:
         self._idle = False
         self._nudge()
 
-    def _lost(self, error: BaseException) -> None:
+    def _on_redis_lost(self, error: BaseException) -> None:
         if self._queue is not None:
             self._away_since = monotonic()
             asyncio.get_running_loop().call_later(AWAY_AFTER, self._nudge)

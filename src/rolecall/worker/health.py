@@ -48,14 +48,14 @@ class Signs:
     """The state of a worker that another thread can observe.
 
     `lag`: the seconds for which the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`:
-    the seconds by which the producer is late. `trouble`: a database problem, such as no answer or a read-only
+    the seconds by which the producer is late. `problem`: a database problem, such as no answer or a read-only
     server.
     """
 
     lag: float = 0.0
     beating: bool = True
     behind: float = -math.inf
-    trouble: str | None = None
+    problem: str | None = None
     command: WorkerCommand | None = None
 
 
@@ -64,8 +64,8 @@ def judge(signs: Signs) -> WorkerHealth:
         return WorkerHealth(dead=f"its loop has not turned for {signs.lag:.0f} s")
     if not signs.beating:
         return WorkerHealth(dead="its heartbeat thread has ended")
-    if signs.trouble is not None:
-        return WorkerHealth(unready=signs.trouble)
+    if signs.problem is not None:
+        return WorkerHealth(unready=signs.problem)
     if signs.behind > STUCK_FOR:
         return WorkerHealth(dead=f"it has claimed nothing for {signs.behind:.0f} s, although slots are free")
     if signs.command is not None:

@@ -12,7 +12,7 @@ from rolecall.maintenance.periodic import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
 from rolecall.sql import claims
-from rolecall.worker.in_flight import LOOKS_PER_LEASE, HeldTask, InFlight, by_worker
+from rolecall.worker.in_flight import RENEWALS_PER_LEASE, HeldTask, InFlight, by_worker
 from rolecall.worker.leases import LeaseKeeper
 from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.registration import Registration
@@ -46,18 +46,18 @@ class HeartbeatThread:
         self._keeper = keeper
         self._session = session
         self._heartbeat = Periodic("Heartbeat", lambda: registration.beat(session), every=beat_every, log=log)
-        self._loops = [self._heartbeat, Periodic("Lag watch", lag.look, every=LAG_CHECK, log=log)]
+        self._loops = [self._heartbeat, Periodic("Lag watch", lag.check, every=LAG_CHECK, log=log)]
         if resource_monitor.has_threshold:
-            self._loops.append(Periodic("Watching resources", resource_monitor.look, every=RESOURCE_CHECK, log=log))
+            self._loops.append(Periodic("Watching resources", resource_monitor.check, every=RESOURCE_CHECK, log=log))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="rolecall-heartbeat", daemon=True)
-        self._standing = threading.Event()
+        self._has_loop = threading.Event()
         self.failed = False
 
     def start(self) -> None:
         """Start the thread; return when its loop runs or has failed."""
         self._thread.start()
-        self._standing.wait()
+        self._has_loop.wait()
 
     def beat_now(self) -> None:
         """Send a heartbeat at once. Can be called from any thread."""
@@ -84,11 +84,11 @@ class HeartbeatThread:
             self.failed = True
             log.exception("Renewals and heartbeats ended; the leases of this worker will run out")
         finally:
-            self._standing.set()
+            self._has_loop.set()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.call_soon(self._standing.set)
+        self._loop.call_soon(self._has_loop.set)
         await asyncio.gather(self._keeper.run(), *(loop.run() for loop in self._loops))
         await self._session.close()
         self._loop = None
@@ -109,31 +109,33 @@ class LagWatch:
         self._in_flight = in_flight
         self._queue = local_queue
         self._session = session
-        self._asked_at: float | None = None
+        self._pinged_at: float | None = None
         self._warned = False
 
     def lag(self) -> float:
-        asked_at = self._asked_at
-        return 0.0 if asked_at is None else monotonic() - asked_at
+        sent_at = self._pinged_at
+        return 0.0 if sent_at is None else monotonic() - sent_at
 
-    async def look(self) -> None:
-        if self._asked_at is None:
-            self._asked_at = monotonic()
+    async def check(self) -> None:
+        if self._pinged_at is None:
+            self._pinged_at = monotonic()
             self._loop.call_soon_threadsafe(self._answer)
             return
-        lag = monotonic() - self._asked_at
+        lag = monotonic() - self._pinged_at
         if not self._warned:
             self._judge(lag)
-        if begun := [held for held in self._in_flight.all() if held.began_at and not (held.started or held.ended)]:
+        if begun := [
+            held for held in self._in_flight.all() if held.began_at and not (held.is_started or held.has_ended)
+        ]:
             await self._record_starts(begun)
         if lag > BLOCKED_AFTER and (waiting := self._queue.clear()):
             await self._give_back(waiting, lag)
 
     def _judge(self, lag: float) -> None:
         held_tasks = self._in_flight.all()
-        if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / LOOKS_PER_LEASE:
+        if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / RENEWALS_PER_LEASE:
             self._warned = True
-            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.ended}
+            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.has_ended}
             names = ", ".join(sorted(culprits)) or "something"
             log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
 
@@ -144,12 +146,12 @@ class LagWatch:
             )
             for held in group:
                 if held.task.id not in answers:
-                    held.has_started()
+                    held.record_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
         log.warning("The loop has not turned for %.1f s: %d tasks are returned before their start", lag, len(waiting))
         for held in waiting:
-            held.aborted = LostReason.SHUTDOWN  # its lease is no longer renewed
+            held.abort_reason = LostReason.SHUTDOWN  # its lease is no longer renewed
         try:
             for worker_id, group in by_worker(waiting):
                 reports = [Returned(id=held.task.id, fence=held.task.fence) for held in group]
@@ -158,5 +160,5 @@ class LagWatch:
             self._loop.call_soon_threadsafe(self._in_flight.drop, waiting)
 
     def _answer(self) -> None:
-        self._asked_at = None
+        self._pinged_at = None
         self._warned = False

@@ -23,25 +23,25 @@ from rolecall.sql.events import EventCollector
 from rolecall.telemetry.tracing import Traces
 from rolecall.wake.waker import Waker
 
-LOOKS_PER_LEASE = 4
+RENEWALS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
 SUSPECT_FROM = 3  # fence minus attempt: a claim increments both, a loss increments only the fence
-TOO_EARLY = "the outcome of the previous task in the sequence of its key cannot be stored yet: this task is returned"
+OUT_OF_TURN = "the outcome of the previous task in the sequence of its key cannot be stored yet: this task is returned"
 # Seconds after which rolecall.harmless_claims may return a claim whose start is not recorded.
 UNSTARTED_LEASE = 10.0
 
 T = TypeVar("T")
-Place = tuple[str | None, int]  # a key and the number of one of its permits
+Permit = tuple[str | None, int]  # a key and the number of one of its permits
 
 
 class Runner(Protocol):
     """Runs one handler.
 
-    `interruptible`: cancelling the slot cancels the handler. `most`: the number of tasks that one call takes.
+    `interruptible`: cancelling the slot cancels the handler. `max_tasks`: the number of tasks that one call takes.
     """
 
     interruptible: bool
-    most: int
+    max_tasks: int
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         """Run a task (for a batch handler, with others) until it has an outcome. Raises only if the slot must end."""
@@ -50,7 +50,7 @@ class Runner(Protocol):
 class RunnerSlot(Protocol):
     """The slot of a task, as its runner and the aborter see it."""
 
-    running: Sequence[HeldTask]
+    running_tasks: Sequence[HeldTask]
 
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
         """Record the tasks for which a handler call is being prepared."""
@@ -78,36 +78,36 @@ class HeldTask:
     """A claimed task, its progress and its outcome. Times are in monotonic seconds.
 
     `claimed_at` is the time before the claim was sent, so the lease in the database does not end before `claimed_at`
-    plus the lease. `asked_at` is the same for the last renewal; `lease_ends_at` is derived from it. `free_at` is the
-    earliest time at which another worker may get the task: the end of the lease, or earlier while the start of the
-    task is not recorded (`rolecall.harmless_claims`).
+    plus the lease. `renewal_sent_at` is the same for the last renewal; `lease_ends_at` is derived from it. `free_at` is
+    the earliest time at which another worker may get the task: the end of the lease, or earlier while the start of
+    the task is not recorded (`rolecall.harmless_claims`).
     """
 
     __slots__ = (
-        "aborted",
-        "after",
-        "afterwards",
-        "asked_at",
+        "abort_reason",
+        "after_commit_calls",
         "began_at",
         "claimed_at",
         "collector",
-        "committed",
         "deadline",
         "delivered_at",
-        "ended",
         "expires_at",
-        "finishing",
-        "follows",
         "free_at",
-        "given_back",
+        "has_ended",
+        "is_behind",
+        "is_committed",
+        "is_finishing",
+        "is_given_back",
+        "is_started",
         "lease_ends_at",
-        "look_at",
-        "place",
+        "permit",
+        "predecessor",
         "refusal",
+        "renew_at",
+        "renewal_sent_at",
         "report",
         "runner",
         "slot",
-        "started",
         "task",
         "traces",
         "unseen_completion",
@@ -116,29 +116,29 @@ class HeldTask:
 
     def __init__(self, task: ClaimedTask, runner: Runner, worker_id: int, claimed_at: float) -> None:
         self.task = task
-        self.place: Place | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
-        self.follows = (task.key_slot or 0) < 0  # its permit was not free at the claim
-        self.after: HeldTask | None = None  # its predecessor in the sequence, until that outcome is stored
+        self.permit: Permit | None = None if task.key_slot is None else (task.key, abs(task.key_slot))
+        self.is_behind = (task.key_slot or 0) < 0  # its permit was not free at the claim
+        self.predecessor: HeldTask | None = None  # in the sequence, until its outcome is stored
         self.runner = runner
         self.worker_id = worker_id
         self.claimed_at = claimed_at
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
         # Whether the start is recorded. A task with a single attempt has spent it with the claim.
-        self.started = task.max_attempts == 1 and not self.follows
-        self.look_again(claimed_at)
+        self.is_started = task.max_attempts == 1 and not self.is_behind
+        self.plan_renewal(claimed_at)
         self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
         self.delivered_at = claimed_at  # when it began to wait for a slot
         self.began_at = 0.0  # 0 until the handler is called
         self.slot: RunnerSlot | None = None
-        self.aborted: LostReason | None = None
-        self.ended = False  # the handler returned or raised, or is no longer awaited
-        self.given_back = False  # returned without an outcome
-        self.finishing = False  # the handler's own transaction has locked its row
+        self.abort_reason: LostReason | None = None
+        self.has_ended = False  # the handler returned or raised, or is no longer awaited
+        self.is_given_back = False  # returned without an outcome
+        self.is_finishing = False  # the handler's own transaction has locked its row
         self.refusal: BaseException | None = None  # why the handler's transactions must roll back
-        self.committed = False  # completed by the handler's transaction: nothing to report
+        self.is_committed = False  # completed by the handler's transaction: nothing to report
         self.unseen_completion: Completed | None = None  # in a foreign transaction, which may have rolled back
         self.report: Report | None = None
-        self.afterwards: list[Call] | None = None  # after-commit calls
+        self.after_commit_calls: list[Call] | None = None
         self.traces: Traces = ()  # empty without tracing
         self.collector: EventCollector | None = None  # collects the events of its completion
 
@@ -152,27 +152,27 @@ class HeldTask:
         """
         task = self.task
         is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM
-        return not self.started and (is_suspect or bool(failpoints.ARMED))
+        return not self.is_started and (is_suspect or bool(failpoints.ARMED))
 
     @property
-    def ran(self) -> float:
+    def run_seconds(self) -> float:
         return monotonic() - self.began_at if self.began_at else 0.0
 
     @property
     def is_safe(self) -> bool:
         """Whether the handler's own transaction is completing or has completed it. No other worker can take it then."""
-        return self.finishing or self.committed
+        return self.is_finishing or self.is_committed
 
     @property
-    def keeps_its_place(self) -> bool:
+    def keeps_permit(self) -> bool:
         """Whether it waits for its children. Nothing may run under its permit meanwhile."""
         report = self.report
         return isinstance(report, Completed) and report.next_tasks is not None and bool(report.next_tasks.children)
 
     @property
-    def ends_its_line(self) -> bool:
+    def ends_sequence(self) -> bool:
         """Whether the rest of its sequence must not start, because it keeps its permit or was returned."""
-        return self.keeps_its_place or self.given_back
+        return self.keeps_permit or self.is_given_back
 
     def lease_ran_out(self, now: float) -> bool:
         """Whether its lease has expired before its deadline, so that another worker may have it."""
@@ -182,26 +182,26 @@ class HeldTask:
         """Whether it has not expired and no other worker can have it yet."""
         return now < min(self.lease_ends_at, self.free_at, self.expires_at)
 
-    def has_started(self) -> None:
-        self.started = True
-        self.look_again(self.asked_at)
+    def record_started(self) -> None:
+        self.is_started = True
+        self.plan_renewal(self.renewal_sent_at)
 
     def stop_at(self, grace: float) -> float:
         """Return when to abort the handler so that it has ended before another worker may start the task.
 
         The handler gets `grace` seconds, but at most a quarter of the time that the last answer granted.
         """
-        return self.free_at - min(grace, (self.free_at - self.asked_at) / LOOKS_PER_LEASE)
+        return self.free_at - min(grace, (self.free_at - self.renewal_sent_at) / RENEWALS_PER_LEASE)
 
-    def look_again(self, asked_at: float) -> None:
-        """Plan the next renewal after one that was sent at `asked_at` and answered."""
+    def plan_renewal(self, sent_at: float) -> None:
+        """Plan the next renewal after one that was sent at `sent_at` and answered."""
         lease = self.task.lease_seconds
         deadline = math.inf if self.deadline is None else self.deadline
-        sure = lease if self.started else min(lease, UNSTARTED_LEASE)
-        self.asked_at = asked_at
-        self.free_at = asked_at + sure
-        self.look_at = min(asked_at + sure / LOOKS_PER_LEASE, deadline)
-        self.lease_ends_at = min(asked_at + lease, deadline)
+        sure = lease if self.is_started else min(lease, UNSTARTED_LEASE)
+        self.renewal_sent_at = sent_at
+        self.free_at = sent_at + sure
+        self.renew_at = min(sent_at + sure / RENEWALS_PER_LEASE, deadline)
+        self.lease_ends_at = min(sent_at + lease, deadline)
 
 
 def by_worker(held_tasks: Iterable[HeldTask]) -> Iterator[tuple[int, list[HeldTask]]]:
@@ -214,11 +214,11 @@ class InFlight:
     """The held tasks by id. The worker's loop changes it, the heartbeat thread reads it."""
 
     def __init__(self) -> None:
-        self.emptied = Waker()  # nudged when the last task is dropped
-        self._awaited: list[asyncio.Future[None]] = []
+        self.empty = Waker()  # nudged when the last task is dropped
+        self._turn_futures: list[asyncio.Future[None]] = []
         self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
-        self._last: dict[Place, HeldTask] = {}
+        self._last_by_permit: dict[Permit, HeldTask] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -233,10 +233,10 @@ class InFlight:
                 if older is not None:
                     replaced.append(older)
                 self._held[held.task.id] = held
-                if held.place is not None:
+                if held.permit is not None:
                     # A task that got a free permit has no predecessor: the outcome before it is stored.
-                    held.after = self._last.get(held.place) if held.follows else None
-                    self._last[held.place] = held
+                    held.predecessor = self._last_by_permit.get(held.permit) if held.is_behind else None
+                    self._last_by_permit[held.permit] = held
         return replaced
 
     def drop(self, held_tasks: Sequence[HeldTask]) -> None:
@@ -244,18 +244,18 @@ class InFlight:
             for held in held_tasks:
                 if self._held.get(held.task.id) is held:
                     del self._held[held.task.id]
-                if held.place is not None:
-                    held.after = None
-                    if self._last.get(held.place) is held:
-                        del self._last[held.place]
-        awaited, self._awaited = self._awaited, []
+                if held.permit is not None:
+                    held.predecessor = None
+                    if self._last_by_permit.get(held.permit) is held:
+                        del self._last_by_permit[held.permit]
+        awaited, self._turn_futures = self._turn_futures, []
         for future in awaited:
             if not future.done():
                 future.set_result(None)
         if self.on_dropped is not None:
             self.on_dropped(held_tasks)
         if not self._held:
-            self.emptied.nudge()
+            self.empty.nudge()
 
     async def wait_for_turn(self, held: HeldTask) -> None:
         """Wait until the outcome of the predecessor in the sequence is stored or given up.
@@ -263,16 +263,16 @@ class InFlight:
         Raises HandlerAborted after LONGEST_WAIT seconds: the task is returned and runs again later. A longer wait might
         never end, because the caller's own transaction may be what blocks that outcome.
         """
-        before = held.after
+        before = held.predecessor
         try:
             async with asyncio.timeout(LONGEST_WAIT):
                 while before is not None and self._held.get(before.task.id) is before:
                     future = asyncio.get_running_loop().create_future()
-                    self._awaited.append(future)
+                    self._turn_futures.append(future)
                     await future
         except TimeoutError:
-            held.aborted = held.aborted or LostReason.OUT_OF_TURN
-            held.refusal = HandlerAborted(TOO_EARLY, reason=held.aborted)
+            held.abort_reason = held.abort_reason or LostReason.OUT_OF_TURN
+            held.refusal = HandlerAborted(OUT_OF_TURN, reason=held.abort_reason)
             raise held.refusal from None
 
     def all(self) -> list[HeldTask]:
@@ -305,7 +305,7 @@ def fresh_context() -> Context:
     return context
 
 
-def take_back_cancellation(task: asyncio.Task[Any] | None) -> None:
+def uncancel_all(task: asyncio.Task[Any] | None) -> None:
     while task is not None and task.cancelling():
         task.uncancel()
 

@@ -37,13 +37,13 @@ class LargeFields:
         """Return the tasks with pointers in place of large values. Raises PayloadMissing."""
         if tasks is None or self.store is None:
             return tasks
-        return await asyncio.to_thread(with_next, tasks, self._detached)
+        return await asyncio.to_thread(with_next, tasks, self._detach_batch)
 
     def detach_now(self, tasks: NextTasks | None) -> NextTasks | None:
         """Do the same, blocking."""
-        return tasks if tasks is None or self.store is None else with_next(tasks, self._detached)
+        return tasks if tasks is None or self.store is None else with_next(tasks, self._detach_batch)
 
-    def _detached(self, batch: Sequence[NewTask]) -> Sequence[NewTask]:
+    def _detach_batch(self, batch: Sequence[NewTask]) -> Sequence[NewTask]:
         return batch if self.store is None else self.store.detached(batch, self.handlers)
 
 

@@ -32,7 +32,7 @@ class LeaseKeeper:
     """Renews all due leases in one statement, when a quarter of a lease has passed since its last renewal.
 
     Runs in the heartbeat thread, so leases are renewed while a handler blocks the worker's loop. `watch` and
-    `look_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
+    `renew_all_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
     without the database.
 
     While the database does not answer, a worker with `stop_when_cut_off` aborts handlers `grace` seconds before
@@ -57,49 +57,49 @@ class LeaseKeeper:
         self._stop_when_cut_off = stop_when_cut_off
         self._grace = grace
         self._renewal: asyncio.Task[None] | None = None
-        self._reported: set[HeldTask] = set()
+        self._reported_tasks: set[HeldTask] = set()
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._planned = math.inf
-        self._heard_at = -math.inf
-        self._all = False
-        self._closing = False
+        self._next_renewal_at = math.inf
+        self._notified_at = -math.inf
+        self._renews_all = False
+        self._is_closing = False
 
-    def watch(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
-        """Watch newly claimed tasks, which must be in flight already. `asked_at` is the time of the claim."""
-        if asked_at <= self._heard_at:
+    def watch(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
+        """Watch newly claimed tasks, which must be in flight already. `sent_at` is the time of the claim."""
+        if sent_at <= self._notified_at:
             # A notification that arrived during the claim may concern these tasks.
-            self.look_now()
-        elif min(held.look_at for held in held_tasks) < self._planned:
+            self.renew_all_now()
+        elif min(held.renew_at for held in held_tasks) < self._next_renewal_at:
             self._nudge()
 
-    def look_now(self) -> None:
+    def renew_all_now(self) -> None:
         """Renew all leases at once, because a held task may have been cancelled."""
-        self._heard_at = monotonic()
-        self._all = True
+        self._notified_at = monotonic()
+        self._renews_all = True
         self._nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._nudge()
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waker.nudge()  # for calls made before the loop started
-        while not self._closing:
+        while not self._is_closing:
             await self._waker.wait(self._until_next())
             self._report_overdue()
-            due = [] if self._renewal or self._closing else self._take_due()
+            due = [] if self._renewal or self._is_closing else self._take_due()
             if due:
                 self._renewal = asyncio.create_task(self._renew_each(due))
-                self._renewal.add_done_callback(self._renewed)
+                self._renewal.add_done_callback(self._on_renewal_done)
         if self._renewal:
             await self._renewal
         # A listener may call later, when the loop is already closed.
         self._loop = None
 
-    def _renewed(self, _renewal: asyncio.Task[None]) -> None:
+    def _on_renewal_done(self, _renewal: asyncio.Task[None]) -> None:
         self._renewal = None
         self._waker.nudge()
 
@@ -110,38 +110,38 @@ class LeaseKeeper:
     def _until_next(self) -> float:
         # During a renewal only the end of a deadline or lease matters.
         moments = (
-            self._stops_at(held) if self._renewal or held.is_safe else min(held.look_at, self._stops_at(held))
-            for held in self._watched()
+            self._stops_at(held) if self._renewal or held.is_safe else min(held.renew_at, self._stops_at(held))
+            for held in self._watched_tasks()
         )
-        self._planned = min(moments, default=math.inf)
-        return max(0.0, min(self._planned - monotonic(), LONGEST_NAP))
+        self._next_renewal_at = min(moments, default=math.inf)
+        return max(0.0, min(self._next_renewal_at - monotonic(), LONGEST_NAP))
 
     def _report_overdue(self) -> None:
         now = monotonic()
-        overdue = [held for held in self._watched() if self._stops_at(held) <= now]
+        overdue = [held for held in self._watched_tasks() if self._stops_at(held) <= now]
         if overdue:
-            self._reported = {*self._reported.intersection(self._in_flight.all()), *overdue}
+            self._reported_tasks = {*self._reported_tasks.intersection(self._in_flight.all()), *overdue}
             lost = [(held, _why_overdue(held, now)) for held in overdue]
             self._on_lost(lost)
-            self._events.renewed((), [held for held, reason in lost if reason is LostReason.DATABASE])
+            self._events.emit_renewals((), [held for held, reason in lost if reason is LostReason.DATABASE])
 
     def _stops_at(self, held: HeldTask) -> float:
         deadline = math.inf if held.deadline is None or held.is_safe else held.deadline
-        if self._stop_when_cut_off or not held.started:
+        if self._stop_when_cut_off or not held.is_started:
             return min(deadline, held.stop_at(self._grace))
         return deadline
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
-        everything, self._all = self._all, False
-        return [held for held in self._watched() if not held.is_safe and (everything or held.look_at <= before)]
+        everything, self._renews_all = self._renews_all, False
+        return [held for held in self._watched_tasks() if not held.is_safe and (everything or held.renew_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
         try:
             for worker_id, portion in _portions(due):
                 await self._renew(worker_id, portion)
         except Exception as error:
-            if not self._closing:
+            if not self._is_closing:
                 expected = isinstance(error, RolecallError)
                 log.warning("Leases could not be renewed: %s", error, exc_info=None if expected else error)
                 await asyncio.sleep(self._backoff.next())
@@ -149,7 +149,7 @@ class LeaseKeeper:
             self._backoff.reset()
 
     async def _renew(self, worker_id: int, portion: Sequence[HeldTask]) -> None:
-        asked_at = monotonic()
+        sent_at = monotonic()
         reasons = await self._session.run(
             claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
         )
@@ -158,20 +158,20 @@ class LeaseKeeper:
         answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
         for held in busy:
             # Another transaction has locked the row, so the lease was not renewed.
-            held.look_at = now + AGAIN_AFTER
+            held.renew_at = now + AGAIN_AFTER
         expired = [held for held in answered if held.lease_ran_out(now)]
         for held in answered:
-            held.look_again(asked_at)
-        self._events.renewed([held for held in answered if held.task.id not in reasons], expired)
+            held.plan_renewal(sent_at)
+        self._events.emit_renewals([held for held in answered if held.task.id not in reasons], expired)
         lost = [(held, LostReason(reasons[held.task.id])) for held in answered if held.task.id in reasons]
         if lost:
             self._on_lost(lost)
 
-    def _watched(self) -> Iterable[HeldTask]:
+    def _watched_tasks(self) -> Iterable[HeldTask]:
         return (
             held
             for held in self._in_flight.all()
-            if held.aborted is None and not held.committed and held not in self._reported
+            if held.abort_reason is None and not held.is_committed and held not in self._reported_tasks
         )
 
 
@@ -202,30 +202,30 @@ class Aborter:
             self.abort(held, reason)
 
     def abort(self, held: HeldTask, reason: LostReason) -> None:
-        if held.ended or held.aborted is not None:
+        if held.has_ended or held.abort_reason is not None:
             return
         if reason is LostReason.COMPLETED and (held.is_safe or held.unseen_completion):
             # The handler completed its task in its own transaction and may continue.
             return
-        held.aborted = reason
+        held.abort_reason = reason
         log.info("Task %d (%s) must stop: %s", held.task.id, held.task.handler, reason)
         if self._queue.withdraw(held) or held.slot is None:
-            self._outcomes.aborted(held)
+            self._outcomes.report_abort(held)
             return
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)
 
     def _overdue(self, held: HeldTask) -> None:
-        if held.slot is None or held not in held.slot.running:
+        if held.slot is None or held not in held.slot.running_tasks:
             return
-        if not held.ended:
+        if not held.has_ended:
             log.warning(
                 "The handler of task %d (%s) did not stop within %g s; its slot stays occupied until it does",
                 held.task.id,
                 held.task.handler,
                 self._grace,
             )
-            self._outcomes.aborted(held)
+            self._outcomes.report_abort(held)
         # A handler may have suppressed the cancellation: repeat it until the handler ends.
         held.slot.interrupt()
         asyncio.get_running_loop().call_later(self._grace, self._overdue, held)

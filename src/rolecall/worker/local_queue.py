@@ -12,7 +12,7 @@ from time import monotonic
 
 from rolecall.wake.waker import Waker
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.places import Places
+from rolecall.worker.places import Sequences
 
 NO_CALL = -1
 HORIZON = 0.15
@@ -26,29 +26,29 @@ log = logging.getLogger("rolecall.worker")
 class LocalQueue:
     """Held tasks that have not started, in claim order.
 
-    Of each sequence (tasks that share a permit), only the next task is in `ready`; the others wait in `places`. Slots
-    take from the left. The producer is woken when the queue is as short as `call_at` or a slot finds it empty. Tasks
-    that may not start any more are passed to `give_back`. The heartbeat thread takes tasks while the worker's loop is
-    blocked.
+    Of each sequence (tasks that share a permit), only the next task is in `ready`; the others wait in `sequences`.
+    Slots take from the left. The producer is woken when the queue is as short as `call_at` or a slot finds it
+    empty. Tasks that may not start any more are passed to `give_back`. The heartbeat thread takes tasks while the
+    worker's loop is blocked.
     """
 
     def __init__(self, give_back: Callable[[list[HeldTask]], None]) -> None:
         self._give_back = give_back
         self.ready: deque[HeldTask] = deque()
-        self.places = Places()
+        self.sequences = Sequences()
         self._lock = threading.Lock()
         self.room = Waker()
         self.call_at = NO_CALL
-        self.closed = False
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.is_closed = False
+        self._idle_futures: deque[asyncio.Future[None]] = deque()
 
     @property
     def free_slots(self) -> int:
-        return len(self._waiting)
+        return len(self._idle_futures)
 
     @property
-    def waiting(self) -> int:
-        return len(self.ready) + self.places.behind
+    def waiting_count(self) -> int:
+        return len(self.ready) + self.sequences.waiting_count
 
     def take(self) -> HeldTask | None:
         """Take the next task that may start. Tasks before it that may not start any more are given back."""
@@ -66,7 +66,9 @@ class LocalQueue:
 
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
         with self._lock:
-            self.ready.extend(held for held in held_tasks if held.place is None or self.places.admit(held, held.place))
+            self.ready.extend(
+                held for held in held_tasks if held.permit is None or self.sequences.admit(held, held.permit)
+            )
         self._wake(len(self.ready))
 
     def let_next(self, held: HeldTask) -> None:
@@ -77,9 +79,9 @@ class LocalQueue:
         """
         others: list[HeldTask] = []
         with self._lock:
-            if held.ends_its_line:
-                others = self.places.close(held)
-            elif (next_one := self.places.leave(held)) is not None:
+            if held.ends_sequence:
+                others = self.sequences.close(held)
+            elif (next_one := self.sequences.leave(held)) is not None:
                 self.ready.appendleft(next_one)
         if others:
             self._give_back(others)
@@ -90,8 +92,8 @@ class LocalQueue:
             try:
                 self.ready.remove(held)
             except ValueError:
-                return held.began_at == 0 and self.places.withdraw(held)
-            if (next_one := self.places.leave(held)) is not None:
+                return held.began_at == 0 and self.sequences.withdraw(held)
+            if (next_one := self.sequences.leave(held)) is not None:
                 self.ready.appendleft(next_one)
         return True
 
@@ -105,7 +107,7 @@ class LocalQueue:
                 rest = [other for other in self.ready if other not in taken]
                 self.ready.clear()
                 self.ready.extend(rest)
-        if self.waiting <= self.call_at:
+        if self.waiting_count <= self.call_at:
             self.call_producer()
         now = monotonic()
         if late := [other for other in alike if not other.may_begin(now)]:
@@ -118,22 +120,22 @@ class LocalQueue:
         with self._lock:
             while self.ready and self.ready[0].delivered_at <= before:
                 held = self.ready.popleft()
-                older += [held, *self.places.close(held)]
-            behind = self.places.take_late(before)
-        self.places.learn(late=bool(behind))
+                older += [held, *self.sequences.close(held)]
+            behind = self.sequences.take_late(before)
+        self.sequences.adapt_length(late=bool(behind))
         return older + behind
 
     def clear(self) -> list[HeldTask]:
         with self._lock:
-            unbegun = [*self.ready, *self.places.take_all()]
+            waiting_tasks = [*self.ready, *self.sequences.take_all()]
             for held in self.ready:
-                self.places.leave(held)
+                self.sequences.leave(held)
             self.ready.clear()
-        return unbegun
+        return waiting_tasks
 
     def close(self) -> None:
-        self.closed = True
-        self._wake(len(self._waiting))
+        self.is_closed = True
+        self._wake(len(self._idle_futures))
 
     def call_producer(self) -> None:
         self.call_at = NO_CALL
@@ -141,26 +143,26 @@ class LocalQueue:
 
     async def wait_for_work(self) -> None:
         waiting = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._idle_futures.append(waiting)
         self.call_producer()
         try:
             await waiting
         finally:
-            if waiting in self._waiting:
-                self._waiting.remove(waiting)
+            if waiting in self._idle_futures:
+                self._idle_futures.remove(waiting)
 
     def _give_back_late(self, late: list[HeldTask]) -> None:
         # The tasks expired, the process was frozen, or the answer to the claim was late. Another worker may have them.
         with self._lock:
-            late += [other for held in late for other in self.places.close(held)]
+            late += [other for held in late for other in self.sequences.close(held)]
         log.warning(
             "%d tasks are returned before their start: they were claimed too long ago, or have expired", len(late)
         )
         self._give_back(late)
 
     def _wake(self, slots: int) -> None:
-        while slots and self._waiting:
-            waiting = self._waiting.popleft()
+        while slots and self._idle_futures:
+            waiting = self._idle_futures.popleft()
             if not waiting.done():
                 waiting.set_result(None)
                 slots -= 1
@@ -175,35 +177,45 @@ class Demand:
     on another worker.
     """
 
-    __slots__ = ("_before", "_cap", "_clock", "_done", "_rested", "_resting", "_resting_since", "_since", "_slots")
+    __slots__ = (
+        "_cap",
+        "_clock",
+        "_finished_count",
+        "_idle_seconds",
+        "_idle_since",
+        "_idle_slots",
+        "_previous_span",
+        "_since",
+        "_slots",
+    )
 
     def __init__(self, cap: int, slots: int, clock: Callable[[], float] = monotonic) -> None:
         self._cap = cap
         self._slots = slots
         self._clock = clock
-        self._before = (0, 0.0)
-        self._done = 0
-        self._since = self._resting_since = clock()
-        self._rested = 0.0
-        self._resting = slots
+        self._previous_span = (0, 0.0)
+        self._finished_count = 0
+        self._since = self._idle_since = clock()
+        self._idle_seconds = 0.0
+        self._idle_slots = slots
 
     def rest(self) -> None:
-        self._resting += 1
-        if self._resting == self._slots:
-            self._resting_since = self._clock()
+        self._idle_slots += 1
+        if self._idle_slots == self._slots:
+            self._idle_since = self._clock()
 
     def work(self) -> None:
-        if self._resting == self._slots:
-            self._rested += self._clock() - self._resting_since
-        self._resting -= 1
+        if self._idle_slots == self._slots:
+            self._idle_seconds += self._clock() - self._idle_since
+        self._idle_slots -= 1
 
     def note(self, tasks: int = 1) -> None:
-        self._done += tasks
+        self._finished_count += tasks
 
     def prefetch(self) -> int:
         busy = self._busy()
-        done_before, busy_before = self._before
-        done, seconds = done_before + self._done, busy_before + busy
+        done_before, busy_before = self._previous_span
+        done, seconds = done_before + self._finished_count, busy_before + busy
         if busy >= SPAN:
             self._begin_span(busy)
         if seconds <= 0:
@@ -212,42 +224,42 @@ class Demand:
 
     def _busy(self) -> float:
         now = self._clock()
-        idle = now - self._resting_since if self._resting == self._slots else 0.0
-        return now - self._since - self._rested - idle
+        idle = now - self._idle_since if self._idle_slots == self._slots else 0.0
+        return now - self._since - self._idle_seconds - idle
 
     def _begin_span(self, busy: float) -> None:
-        self._before = (self._done, busy)
-        self._done = 0
+        self._previous_span = (self._finished_count, busy)
+        self._finished_count = 0
         self._since = self._clock()
-        self._rested = 0.0
-        if self._resting == self._slots:
-            self._resting_since = self._since
+        self._idle_seconds = 0.0
+        if self._idle_slots == self._slots:
+            self._idle_since = self._since
 
 
 class ClaimLimit:
-    """Limits how many tasks may be claimed now. `changed` is called with every change.
+    """Limits how many tasks may be claimed now. `on_change` is called with every change.
 
     A worker that backs off still runs one task at a time. Otherwise its tasks would wait forever on a machine that
     other programs keep busy.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self._drained = False
-        self._backing_off = False
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._is_drained = False
+        self._is_backing_off = False
 
     def drain(self, *, on: bool) -> None:
-        self._drained = on
-        self._changed()
+        self._is_drained = on
+        self._on_change()
 
     def back_off(self, *, on: bool) -> None:
-        self._backing_off = on
-        self._changed()
+        self._is_backing_off = on
+        self._on_change()
 
-    def most(self, *, busy: bool) -> int:
+    def max_claims(self, *, busy: bool) -> int:
         """Return how many tasks may be claimed now; `busy`: whether the worker runs any."""
-        if self._drained:
+        if self._is_drained:
             return 0
-        if self._backing_off:
+        if self._is_backing_off:
             return 0 if busy else 1
         return NO_LIMIT

@@ -26,7 +26,7 @@ from rolecall.model.outcomes import (
     Snoozed,
     WaitFor,
 )
-from rolecall.model.redaction import without
+from rolecall.model.redaction import redact_text
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask, NextTasks
 from rolecall.sql.documents import encode_result
@@ -48,13 +48,13 @@ class Writer(Protocol):
     def add(self, held: HeldTask) -> None:
         """Queue the report of a finished task."""
 
-    def finished_by_handler(self, held: HeldTask) -> None:
+    def store_own_completion(self, held: HeldTask) -> None:
         """Process a task that its handler's own transaction has finished."""
 
     def give_back(self, held_tasks: Iterable[HeldTask]) -> None:
         """Give tasks back, so that they can be claimed again."""
 
-    def lost(self, held: HeldTask) -> None:
+    def drop_lost(self, held: HeldTask) -> None:
         """Drop a task whose claim is lost."""
 
 
@@ -83,79 +83,79 @@ class Outcomes:
         self._tracing = tracing
         self._secrets = secrets
 
-    async def returned_large(
+    async def report_large_result(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None, large: LargeFields
     ) -> None:
-        """Do the same as `returned`, after moving the large values of the next tasks to their store."""
-        if held.aborted is None and not held.committed and not held.ended:
-            result, next_tasks = self._checked(held.task, result, next_tasks)
+        """Do the same as `report_result`, after moving the large values of the next tasks to their store."""
+        if held.abort_reason is None and not held.is_committed and not held.has_ended:
+            result, next_tasks = self._check(held.task, result, next_tasks)
             next_tasks = await large.detach(next_tasks)
-        self.returned(held, result, next_tasks, checked=True)
+        self.report_result(held, result, next_tasks, checked=True)
 
-    def returned(
+    def report_result(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
     ) -> None:
         """Report what a handler returned: a result, Snooze, WaitFor, Cancel or (in a batch) an exception.
 
         Next tasks count only if the task completes. `checked`: they were already checked against the contract.
         """
-        if held.aborted is not None or held.committed or held.ended:
-            self.aborted(held)
+        if held.abort_reason is not None or held.is_committed or held.has_ended:
+            self.report_abort(held)
             return
-        held.ended = True
+        held.has_ended = True
         if not checked and (next_tasks is not None or held.task.handler in self._contracts):
-            result, next_tasks = self._checked(held.task, result, next_tasks)
+            result, next_tasks = self._check(held.task, result, next_tasks)
         if isinstance(result, BaseException):
-            self._tell_if_invalid(held, result)
+            self._emit_if_invalid(held, result)
         held.report = self._report(held, result, next_tasks)
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
             self._tracing.following(next_tasks)
         self._add(held, [held])
 
-    def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
-        if held.aborted is not None or held.committed or held.ended:
-            self.aborted(held)
+    def report_error(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
+        if held.abort_reason is not None or held.is_committed or held.has_ended:
+            self.report_abort(held)
             return
-        held.ended = True
-        self._tell_if_invalid(held, error)
+        held.has_ended = True
+        self._emit_if_invalid(held, error)
         verdict = judge(error, self._scrub(together or [held]))
         held.report = self._misfit(held, verdict) or _failure(held, verdict)
         self._add(held, together or [held])
 
-    def aborted(self, held: HeldTask) -> None:
+    def report_abort(self, held: HeldTask) -> None:
         """Report a task that must stop, when its handler has ended, was never called, or is no longer awaited."""
-        if held.ended:
+        if held.has_ended:
             return
-        held.ended = True
-        if held.committed:
-            self._completer.finished_by_handler(held)
+        held.has_ended = True
+        if held.is_committed:
+            self._completer.store_own_completion(held)
             return
         held.report = _after_abort(held)
         if held.report is not None:
             self._completer.add(held)
-        elif held.aborted in GIVEN_BACK:
+        elif held.abort_reason in GIVEN_BACK:
             self._completer.give_back([held])
         else:
-            self._completer.lost(held)
+            self._completer.drop_lost(held)
 
     def _add(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
         error = getattr(held.report, "error", "")
         if error and held.task.handler in self._secrets:
-            held.report = replace(held.report, error=self._hushed(error, together))  # type: ignore[type-var]  # only reports with an error get here
+            held.report = replace(held.report, error=self._redact(error, together))  # type: ignore[type-var]  # only reports with an error get here
         self._completer.add(held)
 
-    def _hushed(self, text: str, together: Sequence[HeldTask]) -> str:
+    def _redact(self, text: str, together: Sequence[HeldTask]) -> str:
         secrets_in = self._secrets.get(together[0].task.handler)
         if secrets_in is None:
             return text
-        return without((secret for held in together for secret in secrets_in(held.task.payload_json)), text)
+        return redact_text((secret for held in together for secret in secrets_in(held.task.payload_json)), text)
 
-    def _tell_if_invalid(self, held: HeldTask, error: BaseException) -> None:
+    def _emit_if_invalid(self, held: HeldTask, error: BaseException) -> None:
         if isinstance(error, ContractBroken) or (isinstance(error, RaisedElsewhere) and error.verdict.invalid):
-            self._events.invalid(held, self._hushed(message_of(error), [held]))
+            self._events.emit_invalid(held, self._redact(message_of(error), [held]))
 
     def _scrub(self, together: Sequence[HeldTask]) -> Scrub:
-        return partial(self._hushed, together=together) if together[0].task.handler in self._secrets else str
+        return partial(self._redact, together=together) if together[0].task.handler in self._secrets else str
 
     def _misfit(self, held: HeldTask, verdict: Verdict) -> Misfit | None:
         if not verdict.misfit:
@@ -166,7 +166,7 @@ class Outcomes:
 
     def _report(self, held: HeldTask, result: object, next_tasks: NextTasks | None) -> Report:
         task = held.task
-        ran = held.ran
+        ran = held.run_seconds
         match result:
             case None:
                 return Completed(id=task.id, fence=task.fence, ran=ran, next_tasks=next_tasks)
@@ -189,7 +189,7 @@ class Outcomes:
                     id=task.id, fence=task.fence, result_json=text, unstored=why, ran=ran, next_tasks=next_tasks
                 )
 
-    def _checked(
+    def _check(
         self, task: ClaimedTask, result: object, next_tasks: NextTasks | None
     ) -> tuple[object, NextTasks | None]:
         if isinstance(result, NoResult | BaseException):
@@ -238,14 +238,14 @@ def _failure(held: HeldTask, verdict: Verdict) -> Failed:
         final=verdict.final,
         after=verdict.after,
         at=verdict.at,
-        ran=held.ran,
+        ran=held.run_seconds,
     )
 
 
 def _after_abort(held: HeldTask) -> Report | None:
     task = held.task
-    ran = held.ran
-    match held.aborted:
+    ran = held.run_seconds
+    match held.abort_reason:
         case LostReason.TIMEOUT if held.slot is not None:
             # The preparation of a call can time out as well. Otherwise a process that is never ready in time would
             # be started again and again.

@@ -25,7 +25,7 @@ class PersistentWorker:
         self._worker = make()
         self._stopping = asyncio.Event()
         self._backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
-        self._told = ""
+        self._logged_problem = ""
 
     @property
     def stopping(self) -> bool:
@@ -37,8 +37,8 @@ class PersistentWorker:
 
     def health(self) -> WorkerHealth:
         found = self._worker.health()
-        if self._told and found.alive and not self._worker.working:
-            return WorkerHealth(unready=f"it cannot start: {self._told}")
+        if self._logged_problem and found.alive and not self._worker.working:
+            return WorkerHealth(unready=f"it cannot start: {self._logged_problem}")
         return found
 
     async def run(self) -> None:
@@ -47,13 +47,13 @@ class PersistentWorker:
             try:
                 await self._worker.run_silently()
             except ConfigError as error:
-                self._tell(str(error))
+                self._log_problem(str(error))
                 await comes_within(self._stopping, self._backoff.next())
                 self._worker = self._make()
             else:
                 return
 
-    def _tell(self, problem: str) -> None:
-        level = logging.DEBUG if problem == self._told else logging.WARNING
+    def _log_problem(self, problem: str) -> None:
+        level = logging.DEBUG if problem == self._logged_problem else logging.WARNING
         log.log(level, "The worker cannot start yet, trying again: %s", problem)
-        self._told = problem
+        self._logged_problem = problem

@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from psycopg.errors import Diagnostic
 
 from rolecall.app.handlers import Middleware
-from rolecall.db.run import run_async, translated
+from rolecall.db.run import run_async, translating_errors
 from rolecall.model.errors import DatabaseUnavailable, HandlerAborted, HandlerError
-from rolecall.model.handlers import ProcedureEnd, StoredProcedure
+from rolecall.model.handlers import ProcedureResult, StoredProcedure
 from rolecall.model.outcomes import Failed
 from rolecall.model.sqlstates import undoes_transaction
 from rolecall.model.states import LostReason
@@ -37,7 +37,7 @@ class ProcedureRunner:
     """
 
     interruptible = True
-    most = 1
+    max_tasks = 1
 
     def __init__(
         self,
@@ -55,63 +55,63 @@ class ProcedureRunner:
         slot.occupy((held,))
         context = Context(held, self._services)
         try:
-            async with self._lent_connection(held) as connection:
+            async with self._lend_connection(held) as connection:
                 # The outcome commits with the procedure, and must not be stored before its predecessor's.
                 await self._services.in_flight.wait_for_turn(held)
                 if held.must_record_start:
                     await slot.record_starts((held,))
                 if not slot.begin((held,)):
-                    self._outcomes.aborted(held)
+                    self._outcomes.report_abort(held)
                     return
                 result = await self._call(context, held, connection)
         except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
             report_error(self._outcomes, slot, error)
             return
-        if held.aborted is not None:
+        if held.abort_reason is not None:
             slot.absorb()
-        self._outcomes.returned(held, result, context.next_tasks)
+        self._outcomes.report_result(held, result, context.next_tasks)
 
     @asynccontextmanager
-    async def _lent_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
+    async def _lend_connection(self, held: HeldTask) -> AsyncIterator[Connection]:
         async with AsyncExitStack() as stack:
             try:
-                with translated():
+                with translating_errors():
                     await self._services.pool.open()
                     connection = await stack.enter_async_context(self._services.pool.connection())
             except DatabaseUnavailable:
-                held.aborted = held.aborted or LostReason.DATABASE
+                held.abort_reason = held.abort_reason or LostReason.DATABASE
                 raise
             yield connection
 
     async def _run(self, context: Context, held: HeldTask, connection: Connection) -> None:
-        end = await self._end_of(held, context, connection)
+        end = await self._call_procedure(held, context, connection)
         if end.lost is not None and end.lost != ACCEPTED_BEFORE:
-            held.aborted = LostReason(end.lost)
-            raise HandlerAborted(reason=held.aborted)
-        held.committed = True
+            held.abort_reason = LostReason(end.lost)
+            raise HandlerAborted(reason=held.abort_reason)
+        held.is_committed = True
         if end.error is not None:
-            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.ran)
+            held.report = Failed(id=held.task.id, fence=held.task.fence, error=end.error, ran=held.run_seconds)
             raise ProcedureFailed(end.error)
 
-    async def _end_of(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureEnd:
+    async def _call_procedure(self, held: HeldTask, context: Context, connection: Connection) -> ProcedureResult:
         claim = (held.worker_id, held.task.id, held.task.fence)
         try:
-            with translated(), _notices_logged(connection, context):
+            with translating_errors(), _logging_notices(connection, context):
                 if self._procedure.has_before:
                     await run_async(connection, roles.run_before_hook(*claim))
-                if self._services.events.asks_for_ends:
+                if self._services.events.needs_end_events:
                     held.collector = self._services.events.collector([held])
                 return await run_async(connection, roles.run_procedure(*claim), held.collector)
         except DatabaseUnavailable as error:
             if undoes_transaction(error.sqlstate):
                 # The task did nothing wrong, and its work was rolled back.
                 held.began_at = 0.0
-                held.aborted = held.aborted or LostReason.DATABASE
+                held.abort_reason = held.abort_reason or LostReason.DATABASE
             raise
 
 
 @contextmanager
-def _notices_logged(connection: Connection, context: Context) -> Iterator[None]:
+def _logging_notices(connection: Connection, context: Context) -> Iterator[None]:
     """Log the procedure's notices. A hook that fails only causes a warning."""
 
     def log_notice(notice: Diagnostic) -> None:

@@ -42,7 +42,7 @@ from rolecall.worker.reporting import LogReporter
 from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import DatabaseSession
 from rolecall.worker.slot import Slot
-from rolecall.worker.tracing import TraceLook
+from rolecall.worker.tracing import TraceLookup
 
 BUSY_AFTER = 0.1
 STALE_AFTER = 0.5
@@ -75,18 +75,18 @@ class Producer:
         self.claim_limit = ClaimLimit(self._reconsider)
         self._backoff = Backoff(0.1, 10.0)
         self._full_claims = 0
-        self._chosen = False
-        self._closing = False
-        self._goes_on_at = math.inf
+        self._is_chosen = False
+        self._is_closing = False
+        self._continues_at = math.inf
 
-    def behind(self) -> float:
+    def lateness(self) -> float:
         """Return the seconds by which it is late; negative while it waits. Can be called from any thread.
 
         It is also late while the database does not answer a claim.
         """
-        return monotonic() - self._goes_on_at
+        return monotonic() - self._continues_at
 
-    def hear_wake(self, payload: str) -> None:
+    def on_wake(self, payload: str) -> None:
         """Process a notification of work: a role (or none for all), optionally with the ids of the workers to wake."""
         role, _, worker_ids = payload.partition(":")
         if worker_ids:
@@ -98,37 +98,37 @@ class Producer:
     def _choose(self) -> None:
         # If this worker has no free slot, it must wake others.
         self.work.nudge()
-        if not self._chosen:
-            self._chosen = True
+        if not self._is_chosen:
+            self._is_chosen = True
             self._queue.room.nudge()
 
     def close(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._reconsider()
 
     async def run(self) -> None:
         """Claim and deliver tasks until closed. Errors are logged and the claim is retried."""
-        while not self._closing:
-            self._goes_on_at = monotonic()
+        while not self._is_closing:
+            self._continues_at = monotonic()
             try:
                 await self._claim_or_wait()
             except RolecallError as error:
-                if not self._closing:
+                if not self._is_closing:
                     log.warning("Claiming failed, trying again later: %s", error)
                     await self._wait_for_nudge(self._backoff.next())
-        self._goes_on_at = math.inf
+        self._continues_at = math.inf
         with suppress(RolecallError):
             await self._leave_to_others()
 
     async def _claim_or_wait(self) -> None:
-        idle, ahead = sum(not slot.running for slot in self._slots), self._demand.prefetch()
+        idle, ahead = sum(not slot.running_tasks for slot in self._slots), self._demand.prefetch()
         # Tasks behind others of their sequence need no slot yet.
-        ready, behind = len(self._queue.ready), self._queue.places.behind
-        most = self.claim_limit.most(busy=idle < len(self._slots) or ready + behind > 0)
+        ready, behind = len(self._queue.ready), self._queue.sequences.waiting_count
+        most = self.claim_limit.max_claims(busy=idle < len(self._slots) or ready + behind > 0)
         free = max(0, idle - ready)
         wanted = min(free + max(0, ahead - behind - max(0, ready - idle)), most)
         if not most:
-            await self._stand_by()
+            await self._wait_for_limit()
         elif wanted > 0 and (free or ready + behind <= ahead // 2):
             await self._fill(wanted, min(free, wanted))
         else:
@@ -138,13 +138,13 @@ class Producer:
         self.work.nudge()
         self._queue.room.nudge()
 
-    async def _stand_by(self) -> None:
+    async def _wait_for_limit(self) -> None:
         await self._leave_to_others()
-        self._goes_on_at = math.inf
+        self._continues_at = math.inf
         await self._queue.room.wait()
 
     async def _leave_to_others(self) -> None:
-        chosen, self._chosen = self._chosen, False
+        chosen, self._is_chosen = self._is_chosen, False
         if chosen:
             await self._claims.wake_others()
         else:
@@ -153,16 +153,16 @@ class Producer:
     async def _fill(self, wanted: int, start: int) -> None:
         self.work.forget()
         self._queue.room.forget()
-        self._chosen = False
-        asked_at = monotonic()
-        claimed = await self._claims.take(wanted, start, self._queue.places.run if wanted > start else 1)
+        self._is_chosen = False
+        sent_at = monotonic()
+        claimed = await self._claims.take(wanted, start, self._queue.sequences.max_length if wanted > start else 1)
         self._backoff.reset()
         if claimed:
             claimed += await self._claims.take_more(claimed[:start], start)
-            self._delivery.deliver(claimed, asked_at)
-        await self._go_on(len(claimed), wanted, start)
+            self._delivery.deliver(claimed, sent_at)
+        await self._process_claim(len(claimed), wanted, start)
 
-    async def _go_on(self, number: int, wanted: int, start: int) -> None:
+    async def _process_claim(self, number: int, wanted: int, start: int) -> None:
         if number:
             self._pace.found_work()
         if number >= wanted:
@@ -184,9 +184,9 @@ class Producer:
 
     async def _wait_for_work(self) -> None:
         asks = False
-        while not self._closing:
-            now = self._goes_on_at = monotonic()
-            asked, asks = asks, self._claims.tells_due and self._pace.is_slow(now)
+        while not self._is_closing:
+            now = self._continues_at = monotonic()
+            asked, asks = asks, self._claims.polls_due_times and self._pace.is_slow(now)
             due = await self._claims.next_due() if asks else None
             if asked and due == 0:
                 return
@@ -195,13 +195,13 @@ class Producer:
                 return
 
     async def _wait_for_nudge(self, delay: float) -> bool:
-        self._goes_on_at = monotonic() + delay
+        self._continues_at = monotonic() + delay
         return await self.work.wait(delay)
 
     async def _wait_for_room(self, ahead: int) -> None:
         self._queue.call_at = ahead // 2 if ahead else NO_CALL
-        waited_for = self._chosen or self._claims.marked_idle
-        self._goes_on_at = math.inf
+        waited_for = self._is_chosen or self._claims.marked_idle
+        self._continues_at = math.inf
         if not await self._queue.room.wait(BUSY_AFTER if waited_for else None):
             await self._leave_to_others()
 
@@ -216,7 +216,7 @@ class TaskSource(Protocol):
     def marked_idle(self) -> bool: ...
 
     @property
-    def tells_due(self) -> bool: ...
+    def polls_due_times(self) -> bool: ...
 
     def serves(self, role: str) -> bool: ...
 
@@ -241,7 +241,7 @@ class Claims:
         session: DatabaseSession,
         registration: Registration,
         handler_registry: HandlerRegistry,
-        traces: TraceLook | None = None,
+        traces: TraceLookup | None = None,
     ) -> None:
         self._session = session
         self._traces = traces
@@ -260,7 +260,7 @@ class Claims:
         return self._registration.idle
 
     @property
-    def tells_due(self) -> bool:
+    def polls_due_times(self) -> bool:
         return True
 
     def serves(self, role: str) -> bool:
@@ -280,9 +280,9 @@ class Claims:
         A free slot claims one task. If it has a batch handler, the slot can take more of the same handler.
         """
         more: list[HeldTask] = []
-        for runner in {held.runner for held in held_tasks if held.runner.most > 1}:
+        for runner in {held.runner for held in held_tasks if held.runner.max_tasks > 1}:
             there = sum(held.runner is runner for held in held_tasks)
-            missing = runner.most * min(calls, there) - there
+            missing = runner.max_tasks * min(calls, there) - there
             if missing > 0:
                 name = next(held.task.handler for held in held_tasks if held.runner is runner)
                 more += (await self._claim((name,), missing, missing))[0]
@@ -298,12 +298,12 @@ class Claims:
     async def wake_others(self) -> None:
         await self._registration.wake_others(self._session)
 
-    async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, asked_at: float) -> list[HeldTask]:
-        """Create held tasks from tasks that were claimed under that worker id by a statement sent at `asked_at`."""
+    async def hold(self, claimed: Sequence[ClaimedTask], worker_id: int, sent_at: float) -> list[HeldTask]:
+        """Create held tasks from tasks that were claimed under that worker id by a statement sent at `sent_at`."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
         runner = self._registry.runner
-        held_tasks = [HeldTask(task, runner(task), worker_id, asked_at) for task in claimed]
+        held_tasks = [HeldTask(task, runner(task), worker_id, sent_at) for task in claimed]
         if held_tasks and self._traces is not None:
             await self._traces.note(held_tasks)
         return held_tasks
@@ -313,15 +313,15 @@ class Claims:
     ) -> tuple[list[HeldTask], bool]:
         worker_id = self._registration.worker_id
         statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start, run)
-        asked_at, (claimed, held_back) = await self._session.ask(lambda connection: timed(connection, statement))
-        return await self.hold(claimed, worker_id, asked_at), held_back
+        sent_at, (claimed, held_back) = await self._session.run_all(lambda connection: run_timed(connection, statement))
+        return await self.hold(claimed, worker_id, sent_at), held_back
 
 
-async def timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
+async def run_timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
     """Run a claim; return the time before it was sent, with its answer."""
     # Leases begin with the claim and the answer may be late, so only the time before the statement is safe.
-    asked_at = monotonic()
-    return asked_at, await run_async(connection, statement)
+    sent_at = monotonic()
+    return sent_at, await run_async(connection, statement)
 
 
 class Delivery:
@@ -345,26 +345,28 @@ class Delivery:
         self._log_reporter = log_reporter
         self._check: asyncio.TimerHandle | None = None
 
-    def deliver(self, held_tasks: Sequence[HeldTask], asked_at: float) -> None:
-        """Hold tasks, in claim order, and queue them for the slots. The claim was sent at `asked_at`."""
+    def deliver(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
+        """Hold tasks, in claim order, and queue them for the slots. The claim was sent at `sent_at`."""
         for older in self._in_flight.take(held_tasks):
             self._aborter.abort(older, LostReason.TAKEN)
-        self._log_reporter.claimed(held_tasks)
+        self._log_reporter.log_claims(held_tasks)
         now = monotonic()
         for held in held_tasks:
             held.delivered_at = now
-        self._queue.put(self._without_early_ones(held_tasks))
-        self._keeper.watch(held_tasks, asked_at)
+        self._queue.put(self._without_out_of_turn(held_tasks))
+        self._keeper.watch(held_tasks, sent_at)
         self._watch_the_queue()
 
-    def _without_early_ones(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
+    def _without_out_of_turn(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
         closed = {
-            held.place for held in held_tasks if held.follows and held.after is not None and held.after.ends_its_line
+            held.permit
+            for held in held_tasks
+            if held.is_behind and held.predecessor is not None and held.predecessor.ends_sequence
         }
         if not closed:
             return held_tasks
-        self._completer.give_back(held for held in held_tasks if held.place in closed)
-        return [held for held in held_tasks if held.place not in closed]
+        self._completer.give_back(held for held in held_tasks if held.permit in closed)
+        return [held for held in held_tasks if held.permit not in closed]
 
     def take_back_all(self) -> None:
         self._completer.give_back(self._queue.clear())
@@ -380,7 +382,7 @@ class Delivery:
             self._check.cancel()
 
     def _watch_the_queue(self) -> None:
-        if self._check is None and self._queue.waiting:
+        if self._check is None and self._queue.waiting_count:
             self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
 
     def _take_back_stale(self) -> None:

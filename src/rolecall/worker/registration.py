@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from rolecall.db.migrations import ROLECALL
 from rolecall.db.migrator import check_async
 from rolecall.maintenance.processes import own_process
-from rolecall.maintenance.runs import Runs
-from rolecall.model.workers import BeatAnswer, Condition, WorkerCommand, WorkerInfo
+from rolecall.maintenance.runs import DutySession
+from rolecall.model.workers import Condition, HeartbeatAnswer, WorkerCommand, WorkerInfo
 from rolecall.sql import keys, roles, schedules, workers
 from rolecall.worker.in_flight import InFlight
 from rolecall.worker.options import WorkerOptions
@@ -29,11 +29,11 @@ async def declare(session: DatabaseSession, app: Program) -> None:
 
     Raises SchemaMissing, SchemaTooNew and SchemaDrift, also for the app's own tables.
     """
-    await session.ask(lambda connection: check_async(connection, ROLECALL, *app.migrations))
+    await session.run_all(lambda connection: check_async(connection, ROLECALL, *app.migrations))
     await declare_unchecked(session, app)
 
 
-async def declare_unchecked(session: Runs, app: Program) -> None:
+async def declare_unchecked(session: DutySession, app: Program) -> None:
     """Declare the app without checking the schema."""
     await session.run(roles.declare(*app.declaration()))
     await session.run(keys.declare(app.key_capacities))
@@ -55,7 +55,7 @@ class Registration:
     """The worker's entry in the worker registry, with the id under which new claims are made.
 
     Tasks that were claimed under an earlier id keep it. Each heartbeat sends `condition` and passes the stored
-    command to `on_command`. `known_by` returns the suffix of the worker's session names, if it identifies them.
+    command to `on_command`. `session_suffix` returns the suffix of the worker's session names, if it identifies them.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Registration:
         *,
         condition: Callable[[], Condition],
         on_command: Callable[[WorkerCommand | None], None],
-        known_by: Callable[[], str | None],
+        session_suffix: Callable[[], str | None],
     ) -> None:
         self.info = info
         self._app = app
-        self._known_by = known_by
+        self._known_by = session_suffix
         self._taken_for_dead = False
         self._condition = condition
         self._on_command = on_command
@@ -80,10 +80,10 @@ class Registration:
 
     async def register(self, session: DatabaseSession) -> None:
         worker_id = await session.run(workers.register(self.info))
-        await session.run(workers.tell_intakes(worker_id, self.info.intakes))
+        await session.run(workers.record_intakes(worker_id, self.info.intakes))
         await session.run(workers.declare_release(worker_id, self._app.name, declared_names(self._app)))
         if not self._taken_for_dead:
-            await session.run(workers.tell_process(worker_id, own_process(), self._known_by()))
+            await session.run(workers.record_process(worker_id, own_process(), self._known_by()))
         self.worker_id = worker_id
 
     async def serve(self, session: DatabaseSession, handlers: tuple[str, ...]) -> None:
@@ -99,7 +99,7 @@ class Registration:
         its tasks are rescued only when their leases expire.
         """
         answer = await self._beat(session)
-        if not answer.known:
+        if not answer.is_registered:
             self._taken_for_dead = True
             await self.register(session)
             await self._beat(session)
@@ -118,9 +118,11 @@ class Registration:
         self.idle = False
         await session.run(workers.wake_others(self.worker_id, self.info.roles, self.info.handlers))
 
-    async def _beat(self, session: DatabaseSession) -> BeatAnswer:
+    async def _beat(self, session: DatabaseSession) -> HeartbeatAnswer:
         idle = self.idle
-        answer = await session.run(workers.beat(self.worker_id, len(self._in_flight), self._condition(), idle=idle))
+        answer = await session.run(
+            workers.heartbeat(self.worker_id, len(self._in_flight), self._condition(), idle=idle)
+        )
         # The other thread may have changed the mark meanwhile, and this heartbeat may have overwritten it.
         return answer if self.idle == idle else await self._beat(session)
 

@@ -26,12 +26,12 @@ class LogReporter:
         self._since = monotonic()
         self._unstored = 0
 
-    def claimed(self, held_tasks: Sequence[HeldTask]) -> None:
+    def log_claims(self, held_tasks: Sequence[HeldTask]) -> None:
         if log.isEnabledFor(logging.DEBUG):
             for held in held_tasks:
-                log.debug("Claimed task %s attempt %d", _named(held.task, held.task.role), held.task.attempt)
+                log.debug("Claimed task %s attempt %d", _describe(held.task, held.task.role), held.task.attempt)
 
-    def finished(self, held_tasks: Sequence[HeldTask], lost: Mapping[int, str]) -> None:
+    def count_outcomes(self, held_tasks: Sequence[HeldTask], lost: Mapping[int, str]) -> None:
         if lost:
             held_tasks = [held for held in held_tasks if held.task.id not in lost]
         self._counts.update(type(held.report).__name__.lower() for held in held_tasks)
@@ -39,7 +39,7 @@ class LogReporter:
             if type(held.report) is Completed and held.report.unstored is not None:
                 self._log_unstored(held, held.report.unstored)
 
-    def released(self, held_tasks: Sequence[HeldTask]) -> None:
+    def count_released(self, held_tasks: Sequence[HeldTask]) -> None:
         self._counts["released"] += len(held_tasks)
 
     async def summarize(self) -> None:
@@ -63,5 +63,5 @@ class LogReporter:
         return self._unstored <= MOST_UNSTORED
 
 
-def _named(task: ClaimedTask, what: str) -> str:
+def _describe(task: ClaimedTask, what: str) -> str:
     return f"{task.id} ({what})" if task.key is None else f"{task.id} ({what}) for {task.key}"

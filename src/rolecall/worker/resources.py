@@ -22,20 +22,20 @@ log = logging.getLogger("rolecall.worker")
 
 
 class ResourceMonitor:
-    """Runs in the heartbeat thread and calls `backs_off` there with each change: the reason, or None."""
+    """Runs in the heartbeat thread and calls `on_change` there with each change: the reason, or None."""
 
-    def __init__(self, options: WorkerOptions, backs_off: Callable[[str | None], None]) -> None:
+    def __init__(self, options: WorkerOptions, on_change: Callable[[str | None], None]) -> None:
         self._resources = Resources.of_this_process()
         self._pressure = Pressure(
             memory=options.memory_backoff, cpu=options.cpu_backoff, duration=options.backoff_duration
         )
-        self._backs_off = backs_off
+        self._on_change = on_change
 
     @property
     def has_threshold(self) -> bool:
         return self._pressure.has_threshold
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         self._judge(self._resources.read())
 
     def condition(self) -> Condition:
@@ -55,7 +55,7 @@ class ResourceMonitor:
         after = self._pressure.reason
         if (before is None) is not (after is None):
             log.warning("Backing off: %s" if after else "No longer backing off (the reason was: %s)", after or before)
-            self._backs_off(after)
+            self._on_change(after)
 
 
 class Pressure:
@@ -163,12 +163,12 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> Limit | None:
 
 def memory_used(group: Path) -> float:
     """Return the bytes that count against the limit and cannot be reclaimed at once."""
-    return float(_words(group / "memory.current")[0]) - _named(group / "memory.stat").get("inactive_file", 0.0)
+    return float(_words(group / "memory.current")[0]) - _read_fields(group / "memory.stat").get("inactive_file", 0.0)
 
 
 def cpu_seconds(group: Path) -> float:
     """Return the CPU time of the group in seconds."""
-    return _named(group / "cpu.stat")["usage_usec"] / 1e6
+    return _read_fields(group / "cpu.stat")["usage_usec"] / 1e6
 
 
 def _tightest(limits: Iterator[Limit]) -> Limit | None:
@@ -184,7 +184,7 @@ def _groups(root: Path, own: Path) -> Iterator[Path]:
         yield from (above for above in group.parents if above.is_relative_to(root))
 
 
-def _named(file: Path) -> dict[str, float]:
+def _read_fields(file: Path) -> dict[str, float]:
     return {name: float(number) for name, number in (line.split() for line in _lines(file))}
 
 

@@ -36,7 +36,7 @@ Call = Callable[..., Awaitable[Any]]
 class HandlerRegistry:
     """Maps claimed tasks to runners; `names` are the handlers to claim for.
 
-    Procedures that are created while the worker runs are added by `look`. A handler of the program takes precedence
+    Procedures that are created while the worker runs are added by `refresh`. A handler of the program takes precedence
     over a procedure of the same name.
     """
 
@@ -51,7 +51,7 @@ class HandlerRegistry:
         self._runner_for = runner_for
         # Runners are added and replaced, never removed: a claim in progress may still return their tasks.
         self._runners = dict(own)
-        self._known: dict[str, StoredProcedure] = {}
+        self._procedures: dict[str, StoredProcedure] = {}
         self.names = self._own
 
     def runner(self, task: ClaimedTask) -> Runner:
@@ -61,16 +61,16 @@ class HandlerRegistry:
 
     @property
     def procedures(self) -> Mapping[str, StoredProcedure]:
-        return MappingProxyType(self._known)
+        return MappingProxyType(self._procedures)
 
-    async def look(self, session: DatabaseSession) -> bool:
+    async def refresh(self, session: DatabaseSession) -> bool:
         """Read the stored procedures; return whether the names have changed."""
         stored = await session.run(roles.known_procedures())
         known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
         for name, procedure in known.items():
-            if self._known.get(name) != procedure:
+            if self._procedures.get(name) != procedure:
                 self._runners[name] = self._runner_for(procedure)
-        before, self._known, self.names = self.names, known, (*self._own, *known)
+        before, self._procedures, self.names = self.names, known, (*self._own, *known)
         return self.names != before
 
 
@@ -96,7 +96,7 @@ class AsyncRunner:
     """Awaits the handler in the slot."""
 
     interruptible = True
-    most = 1
+    max_tasks = 1
 
     def __init__(
         self, handler: Callee, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
@@ -116,13 +116,13 @@ class AsyncRunner:
             if held.must_record_start:
                 await slot.record_starts((held,))
             if not slot.begin((held,)):
-                self._outcomes.aborted(held)
+                self._outcomes.report_abort(held)
                 return
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
             return
-        if held.aborted is not None:
+        if held.abort_reason is not None:
             slot.absorb()
         next_tasks = None if context is None else context.next_tasks
         await report_return(self._outcomes, slot, held, result, next_tasks, self._services.large)
@@ -132,7 +132,7 @@ class ThreadRunner:
     """Calls the handler in the slot's thread. The handler learns of an abort only through its context."""
 
     interruptible = False
-    most = 1
+    max_tasks = 1
 
     def __init__(
         self, handler: Handler, services: HandlerServices, outcomes: Outcomes, middlewares: Sequence[Middleware]
@@ -152,7 +152,7 @@ class ThreadRunner:
             if held.must_record_start:
                 await slot.record_starts((held,))
             if not slot.begin((held,)):
-                self._outcomes.aborted(held)
+                self._outcomes.report_abort(held)
                 return
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
@@ -169,7 +169,7 @@ class ProcessRunner:
     """Runs the handler in a child process. The attempt starts when that process is ready to call it."""
 
     interruptible = True
-    most = 1
+    max_tasks = 1
 
     def __init__(  # sizes: the arguments of every runner, and the processes
         self,
@@ -191,17 +191,17 @@ class ProcessRunner:
         try:
             if ELSEWHERE in held.task.payload_json:
                 await self._services.large.attach(held)
-            async with self._processes.lent() as process:
+            async with self._processes.lend() as process:
                 await self._handler.prepare(process, context)
                 await slot.record_starts((held,))
                 if not slot.begin((held,)):
-                    self._outcomes.aborted(held)
+                    self._outcomes.report_abort(held)
                     return
                 result = await self._call(context, process)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
             report_error(self._outcomes, slot, error)
             return
-        if held.aborted is not None:
+        if held.abort_reason is not None:
             slot.absorb()
         await report_return(self._outcomes, slot, held, result, context.next_tasks, self._services.large)
 
@@ -218,19 +218,19 @@ class BatchRunner:
         self._services = services
         self._outcomes = outcomes
         self.interruptible = self._is_async
-        self.most = handler.batch or 1
+        self.max_tasks = handler.batch or 1
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
-        together = [held, *slot.take_like(held, self.most - 1)]
-        slot.occupy(together)
+        held_tasks = [held, *slot.take_like(held, self.max_tasks - 1)]
+        slot.occupy(held_tasks)
         try:
-            fetched = await self._fetch(together)
+            fetched = await self._fetch(held_tasks)
             await slot.record_starts(each for each in fetched if each.must_record_start)
-            begun = slot.begin(fetched)
-            for unbegun in fetched:
-                if unbegun not in begun:
-                    self._outcomes.aborted(unbegun)
-            items = self._decode(begun)
+            started = slot.begin(fetched)
+            for aborted_task in fetched:
+                if aborted_task not in started:
+                    self._outcomes.report_abort(aborted_task)
+            items = self._decode(started)
         except asyncio.CancelledError as error:
             report_error(self._outcomes, slot, error)
             return
@@ -240,7 +240,7 @@ class BatchRunner:
         contexts = [Context(held_task, self._services) for held_task in fit]
         try:
             results = await self._call(BatchContext(contexts, self._services), slot, list(items.values()))
-            outcomes = one_each(results, len(fit))
+            outcomes = results_per_task(results, len(fit))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
             report_error(self._outcomes, slot, error)
             return
@@ -248,15 +248,15 @@ class BatchRunner:
         for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
             await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
 
-    async def _fetch(self, together: Sequence[HeldTask]) -> list[HeldTask]:
+    async def _fetch(self, held_tasks: Sequence[HeldTask]) -> list[HeldTask]:
         fetched = []
-        for held in together:
+        for held in held_tasks:
             try:
                 if ELSEWHERE in held.task.payload_json:
                     await self._services.large.attach(held)
                 fetched.append(held)
             except Exception as error:  # noqa: BLE001 - one task's payload is no other task's problem
-                self._outcomes.raised(held, error)
+                self._outcomes.report_error(held, error)
         return fetched
 
     def _decode(self, begun: Sequence[HeldTask]) -> dict[HeldTask, Any]:
@@ -267,7 +267,7 @@ class BatchRunner:
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - one task's payload is no other task's problem
-                self._outcomes.raised(held, error)
+                self._outcomes.report_error(held, error)
         return items
 
     async def _call_for_all(self, context: BatchContext, slot: RunnerSlot, items: list[Any]) -> Any:
@@ -280,7 +280,7 @@ class WrongResults(RolecallError):
     """A batch handler returned something other than None or one result per task."""
 
 
-def one_each(results: object, number: int) -> Sequence[object]:
+def results_per_task(results: object, number: int) -> Sequence[object]:
     """Return the result of each task of a batch; raise WrongResults if their number does not match."""
     if results is None or isinstance(results, NoResult):
         return [results] * number
@@ -300,27 +300,27 @@ async def report_return(  # sizes: everything that a runner has at the end of a 
 ) -> None:
     """Report a handler's result. If storing its large fields fails, the attempt fails."""
     if large.store is None:
-        outcomes.returned(held, result, next_tasks)
+        outcomes.report_result(held, result, next_tasks)
         return
     try:
-        await outcomes.returned_large(held, result, next_tasks, large)
+        await outcomes.report_large_result(held, result, next_tasks, large)
     except Exception as error:  # noqa: BLE001 - a store's own code may raise anything
-        outcomes.raised(held, error)
+        outcomes.report_error(held, error)
     except BaseException as error:  # noqa: BLE001 - the slot's end, or an abort
         report_error(outcomes, slot, error)
 
 
 def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> None:
     """Report an error for all tasks of the call without an outcome; re-raise the cancellation of the slot."""
-    unfinished = [held for held in slot.running if not held.ended]
+    unfinished = [held for held in slot.running_tasks if not held.has_ended]
     if isinstance(error, asyncio.CancelledError) and not slot.absorb():
         for held in unfinished:
-            held.aborted = LostReason.SHUTDOWN
-            outcomes.aborted(held)
+            held.abort_reason = LostReason.SHUTDOWN
+            outcomes.report_abort(held)
         raise error
     slot.absorb()
     for held in unfinished:
-        outcomes.raised(held, error, slot.running)
+        outcomes.report_error(held, error, slot.running_tasks)
 
 
 def chain_middlewares(call: Call, middlewares: Sequence[Middleware]) -> Call:

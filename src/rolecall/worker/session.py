@@ -70,13 +70,13 @@ class DatabaseSession:
         self._turn = asyncio.Lock()
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY)
         self._given_up = asyncio.Event()
-        self._complaints = Complaints()
-        self._trouble: str | None = None
+        self._log_throttle = LogThrottle()
+        self._problem: str | None = None
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """The problem because of which the session is waiting; None while the database answers."""
-        return self._trouble
+        return self._problem
 
     @property
     def has_given_up(self) -> bool:
@@ -90,9 +90,11 @@ class DatabaseSession:
         Raises DatabaseUnavailable after `give_up`. If `is_divisible`, also raises it when the server cannot execute
         this statement but might execute a smaller one, such as after a statement timeout.
         """
-        return await self.ask(lambda connection: run_async(connection, statement, collector), is_divisible=is_divisible)
+        return await self.run_all(
+            lambda connection: run_async(connection, statement, collector), is_divisible=is_divisible
+        )
 
-    async def ask(self, question: Callable[[Connection], Awaitable[T]], *, is_divisible: bool = False) -> T:
+    async def run_all(self, question: Callable[[Connection], Awaitable[T]], *, is_divisible: bool = False) -> T:
         """Do the same for a function that executes several statements."""
         async with self._turn:
             while True:
@@ -103,7 +105,7 @@ class DatabaseSession:
                     self._on_silence(error)
                     if self._given_up.is_set() or (is_divisible and is_about_statement(error.sqlstate)):
                         raise
-                    self._complain(error)
+                    self._log_problem(error)
                 await comes_within(self._given_up, self._backoff.next())
 
     def give_up(self) -> None:
@@ -124,7 +126,7 @@ class DatabaseSession:
             raise DatabaseUnavailable(problem) from None
         except OSError as error:
             raise DatabaseUnavailable(str(error)) from error
-        self._answered()
+        self._note_answer()
         return answer
 
     async def _drop(self) -> None:
@@ -132,23 +134,23 @@ class DatabaseSession:
         if connection is not None:
             await connection.close()
 
-    def _complain(self, error: DatabaseUnavailable) -> None:
-        trouble = READ_ONLY_SERVER if isinstance(error, DatabaseReadOnly) else NO_ANSWER
-        if trouble != self._trouble:
+    def _log_problem(self, error: DatabaseUnavailable) -> None:
+        problem = READ_ONLY_SERVER if isinstance(error, DatabaseReadOnly) else NO_ANSWER
+        if problem != self._problem:
             # Sessions are closed before the database becomes read-only, so the second reason must be logged as well.
-            self._trouble, self._complaints = trouble, Complaints()
+            self._problem, self._log_throttle = problem, LogThrottle()
         # Repeated, because a silent log looks like that of a healthy worker.
-        level = logging.WARNING if self._complaints.due(monotonic()) else logging.DEBUG
-        if trouble == READ_ONLY_SERVER:
+        level = logging.WARNING if self._log_throttle.due(monotonic()) else logging.DEBUG
+        if problem == READ_ONLY_SERVER:
             log.log(level, "Connection %r waits until the database accepts writes: %s", self._name, error)
         else:
             log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
 
-    def _answered(self) -> None:
-        if self._trouble is not None:
+    def _note_answer(self) -> None:
+        if self._problem is not None:
             log.info("The database answers again on connection %r", self._name)
-            self._trouble = None
-            self._complaints = Complaints()
+            self._problem = None
+            self._log_throttle = LogThrottle()
         self._backoff.reset()
 
 
@@ -173,7 +175,7 @@ class DatabaseSessions:
         self._mark = mark
         self._on_silence = on_silence
         self._deadline = deadline
-        self._pooler = Pooler(told=pooled)
+        self._pooler = Pooler(configured=pooled)
 
     def open(self, name: str) -> DatabaseSession:
         """Return a session with durable commits."""
@@ -191,26 +193,26 @@ class DatabaseSessions:
 
     async def connect(self, name: str) -> Connection:
         self._fork_guard.require()
-        connection = await connect_async(self._dsn, self._named(name), self._pooler)
+        connection = await connect_async(self._dsn, self._session_name(name), self._pooler)
         self._fork_guard.add(connection)
         return connection
 
     @property
-    def known_by(self) -> str | None:
+    def session_suffix(self) -> str | None:
         """The mark in the names of the sessions; None behind a pooler, which names its own sessions."""
         return self._mark if self._pooler.direct else None
 
     def pool(self, name: str, *, most: int) -> AsyncConnectionPool[Connection]:
         """Return a pool for handlers' own transactions. It is opened by its first use."""
-        return async_pool(self._dsn, self._named(name), self._pooler, max_size=most)
+        return async_pool(self._dsn, self._session_name(name), self._pooler, max_size=most)
 
-    def _named(self, name: str) -> str:
+    def _session_name(self, name: str) -> str:
         return f"worker:{name}:{self._mark}" if self._mark else f"worker:{name}"
 
     async def _connect_relaxed(self, name: str) -> Connection:
         connection = await self.connect(name)
         try:
-            if not self._pooler.stands:
+            if not self._pooler.is_present:
                 await run_async(connection, RELAX)
         except BaseException:
             await connection.close()
@@ -218,7 +220,7 @@ class DatabaseSessions:
         return connection
 
 
-class Complaints:
+class LogThrottle:
     """Decides how often a lasting problem is logged: at once, then at growing intervals."""
 
     __slots__ = ("_due_at", "_pause")

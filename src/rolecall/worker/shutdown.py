@@ -61,14 +61,14 @@ class Shutdown:
 
     async def _abort_handlers(self) -> None:
         for slot in self._wiring.slots:
-            for held in slot.running:
+            for held in slot.running_tasks:
                 self._wiring.aborter.abort(held, LostReason.SHUTDOWN)
         running = {task for task in self._slots if not task.done()}
         if running:
             await asyncio.wait(running, timeout=ABORT_WITHIN)
         for slot in self._wiring.slots:
-            for held in slot.running:
-                self._wiring.outcomes.aborted(held)
+            for held in slot.running_tasks:
+                self._wiring.outcomes.report_abort(held)
 
     async def _finish(self) -> None:
         wiring, completer_task = self._wiring, self._working["completer"]
@@ -78,8 +78,8 @@ class Shutdown:
         wiring.finish_session.give_up()
         if not completer_task.done():
             await asyncio.wait({completer_task}, timeout=FINISH_NOW_WITHIN)
-        if wiring.completer.unwritten:
-            log.warning("%d outcomes could not be stored; their leases will run out", wiring.completer.unwritten)
+        if wiring.completer.unwritten_count:
+            log.warning("%d outcomes could not be stored; their leases will run out", wiring.completer.unwritten_count)
 
     async def _leave(self) -> None:
         wiring = self._wiring

@@ -24,7 +24,7 @@ from typing import Protocol
 # Windows has no SIGHUP, and imports this module with the app.
 STOP_SIGNALS = tuple(signal.Signals[name] for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
 # Seconds: shorter than two presses of Ctrl-C, and longer than a parent needs to pass a signal on.
-SAME_WISH_WITHIN = 0.2
+SAME_SIGNAL_WITHIN = 0.2
 PR_SET_PDEATHSIG = 1
 LOOK_EVERY = 0.5
 
@@ -40,7 +40,7 @@ class Stops(Protocol):
     def stop(self, *, now: bool = False) -> None: ...
 
 
-def heeded_signals() -> tuple[signal.Signals, ...]:
+def handled_signals() -> tuple[signal.Signals, ...]:
     """Return the stop signals of this process. SIGHUP is not among them if it was started with nohup."""
     return tuple(
         number
@@ -50,19 +50,19 @@ def heeded_signals() -> tuple[signal.Signals, ...]:
 
 
 @contextmanager
-def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
-    """Let the running loop call `heed` for each new stop signal (see `Wishes`).
+def handling_signals(on_signal: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Let the running loop call `on_signal` for each new stop signal (see `SignalFilter`).
 
     The previous handlers are restored afterwards.
     """
     loop = asyncio.get_running_loop()
-    wishes = Wishes()
+    signal_filter = SignalFilter()
 
     def hear(number: signal.Signals) -> None:
-        if wishes.is_new():
-            heed(number)
+        if signal_filter.is_new():
+            on_signal(number)
 
-    before = {number: signal.getsignal(number) for number in heeded_signals()}
+    before = {number: signal.getsignal(number) for number in handled_signals()}
     for number in before:
         loop.add_signal_handler(number, hear, number)
     try:
@@ -76,11 +76,11 @@ def heeding_signals(heed: Callable[[signal.Signals], object]) -> Iterator[None]:
 @contextmanager
 def stop_on_signals(*stoppables: Stops) -> Iterator[None]:
     """Stop all of them on the process's stop signals. For programs only, not for libraries."""
-    with heeding_signals(partial(_on_signal, stoppables)):
+    with handling_signals(partial(_on_signal, stoppables)):
         yield
 
 
-class Wishes:
+class SignalFilter:
     """Distinguishes a new stop signal from a repeated one."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Wishes:
 
     def is_new(self) -> bool:
         now = monotonic()
-        if self._last is not None and now - self._last < SAME_WISH_WITHIN:
+        if self._last is not None and now - self._last < SAME_SIGNAL_WITHIN:
             return False
         self._last = now
         return True
@@ -104,7 +104,7 @@ def _on_signal(stoppables: tuple[Stops, ...], number: signal.Signals) -> None:
         stoppable.stop(now=again)
 
 
-def following_parent() -> Callable[[], None] | None:
+def make_parent_follower() -> Callable[[], None] | None:
     """Return a `preexec_fn` that makes a child process get SIGTERM when this process ends; None outside Linux."""
     if not sys.platform.startswith("linux"):
         return None
@@ -112,7 +112,7 @@ def following_parent() -> Callable[[], None] | None:
     return partial(_follow, ctypes.CDLL(None).prctl, os.getpid(), signal.SIGTERM)
 
 
-def die_with(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Kill this process when its parent ends: by the kernel on Linux, elsewhere by a thread that polls."""
     if sys.platform.startswith("linux"):
         _follow(ctypes.CDLL(None).prctl, parent, signal.SIGKILL)

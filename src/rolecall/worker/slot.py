@@ -18,7 +18,7 @@ from rolecall.model.states import LostReason
 from rolecall.telemetry.context import current
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask, run_isolated, take_back_cancellation
+from rolecall.worker.in_flight import HeldTask, run_isolated, uncancel_all
 from rolecall.worker.local_queue import Demand, LocalQueue
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread
@@ -47,7 +47,7 @@ class Slot:
         self._queue = local_queue
         self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
         self._fork_guard = fork_guard
-        self.running: Sequence[HeldTask] = ()
+        self.running_tasks: Sequence[HeldTask] = ()
         self._demand = demand
         self._completer = completer
         self._events = events
@@ -59,7 +59,7 @@ class Slot:
         queue = self._queue
         self._demand.work()
         try:
-            while not queue.closed:
+            while not queue.is_closed:
                 if queue.ready:
                     await run_isolated(self._work())
                 else:
@@ -70,11 +70,11 @@ class Slot:
     def occupy(self, held_tasks: Sequence[HeldTask]) -> None:
         for held in held_tasks:
             held.slot = self
-        self.running = held_tasks
+        self.running_tasks = held_tasks
         current.set(held_tasks)
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
-        await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.started))
+        await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.is_started))
 
     def begin(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
         """Record that the handler is about to be called; return the tasks to call it with.
@@ -83,27 +83,32 @@ class Slot:
         """
         began_at = monotonic()
         for held in held_tasks:
-            if held.aborted is not None:
+            if held.abort_reason is not None:
                 continue
             if not held.may_begin(began_at):
-                held.aborted = LostReason.DATABASE
+                held.abort_reason = LostReason.DATABASE
                 continue
             held.began_at = began_at
-            if not held.started:
-                self._completer.began(held)
+            if not held.is_started:
+                self._completer.queue_start(held)
         begun = [held for held in held_tasks if held.began_at]
-        if begun and self._events.tells_begins:
-            self._events.began(begun)
+        if begun and self._events.needs_start_events:
+            self._events.emit_starts(begun)
         return begun
 
     def interrupt(self) -> None:
-        if self.running and self.running[0].runner.interruptible and self._must_stop and self._attempt is not None:
+        if (
+            self.running_tasks
+            and self.running_tasks[0].runner.interruptible
+            and self._must_stop
+            and self._attempt is not None
+        ):
             self._attempt.cancel()
 
     def absorb(self) -> bool:
         if self._is_cancelled and not self._must_stop:
             return False
-        take_back_cancellation(self._attempt)
+        uncancel_all(self._attempt)
         return True
 
     def take_like(self, held: HeldTask, most: int) -> list[HeldTask]:
@@ -114,12 +119,12 @@ class Slot:
 
     async def _record_start(self, held: HeldTask) -> None:
         reason = await self._completer.record_start(held)
-        if reason is not None and held.aborted is None:
-            held.aborted = LostReason(reason)
+        if reason is not None and held.abort_reason is None:
+            held.abort_reason = LostReason(reason)
 
     @property
     def _must_stop(self) -> bool:
-        return all(held.aborted or held.ended for held in self.running)
+        return all(held.abort_reason or held.has_ended for held in self.running_tasks)
 
     @property
     def _is_cancelled(self) -> bool:
@@ -132,15 +137,15 @@ class Slot:
         if held is None:
             return
         self._attempt = asyncio.current_task()
-        if self._queue.waiting <= self._queue.call_at:
+        if self._queue.waiting_count <= self._queue.call_at:
             self._queue.call_producer()
         try:
             await held.runner.run(held, self)
         finally:
             self._fork_guard.require()
-        running, self.running, self._attempt = self.running, (), None
+        running, self.running_tasks, self._attempt = self.running_tasks, (), None
         for ended in running:
-            if ended.place is not None:
+            if ended.permit is not None:
                 self._queue.let_next(ended)
         if running:
             self._demand.note(len(running))

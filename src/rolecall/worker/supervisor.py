@@ -20,7 +20,7 @@ from time import monotonic
 
 from rolecall.model.errors import RolecallError
 from rolecall.wake.waker import Backoff, comes_within
-from rolecall.worker.signals import following_parent, stop_on_signals
+from rolecall.worker.signals import make_parent_follower, stop_on_signals
 
 FIRST_RESTART = 0.5
 LONGEST_RESTART = 30.0
@@ -28,7 +28,7 @@ LONGEST_ON_END = 10.0
 STEADY_AFTER = 10.0
 
 # The exit codes of a process that is stopped while Python starts, before it has any work.
-UNBEGUN = (-signal.SIGTERM, 128 + signal.SIGTERM)
+STOPPED_EARLY = (-signal.SIGTERM, 128 + signal.SIGTERM)
 
 OnEnd = Callable[[], Awaitable[None]]
 
@@ -65,7 +65,7 @@ class Supervisor:
         self._processes = [SupervisedProcess(command) for command in commands]
         self._stopping = asyncio.Event()
         self._on_end = on_end
-        self._seeing_to: set[asyncio.Task[None]] = set()
+        self._on_end_tasks: set[asyncio.Task[None]] = set()
 
     @property
     def stopping(self) -> bool:
@@ -79,7 +79,7 @@ class Supervisor:
     async def keep(self) -> int:
         """Run the processes until `stop()`; return their worst exit code."""
         code = max(await asyncio.gather(*map(self._keep, self._processes)), default=0)
-        await asyncio.gather(*self._seeing_to)
+        await asyncio.gather(*self._on_end_tasks)
         return code
 
     def stop(self, *, now: bool = False) -> None:
@@ -93,8 +93,8 @@ class Supervisor:
         while not self._stopping.is_set():
             began = monotonic()
             code = await self._run_once(supervised_process)
-            self._see_to_end()
-            if self._stopping.is_set() and code in UNBEGUN:
+            self._run_on_end()
+            if self._stopping.is_set() and code in STOPPED_EARLY:
                 return 0
             if code == 0 or self._stopping.is_set():
                 break
@@ -109,11 +109,11 @@ class Supervisor:
             supervised_process.send(signal.SIGTERM)
         return await supervised_process.process.wait()
 
-    def _see_to_end(self) -> None:
+    def _run_on_end(self) -> None:
         if self._on_end is not None:
-            task = asyncio.create_task(_see_to_end(self._on_end))
-            self._seeing_to.add(task)
-            task.add_done_callback(self._seeing_to.discard)
+            task = asyncio.create_task(_run_on_end(self._on_end))
+            self._on_end_tasks.add(task)
+            task.add_done_callback(self._on_end_tasks.discard)
 
     async def _pause(self, supervised_process: SupervisedProcess, code: int) -> None:
         delay = supervised_process.backoff.next()
@@ -126,14 +126,14 @@ async def start_process(command: Command) -> asyncio.subprocess.Process:
     process = await asyncio.create_subprocess_exec(
         *command.arguments,
         env=os.environ | command.environment,
-        preexec_fn=following_parent(),
+        preexec_fn=make_parent_follower(),
         pass_fds=command.descriptors,
     )
     log.info("%s runs as process %d", command.name, process.pid)
     return process
 
 
-async def _see_to_end(on_end: OnEnd) -> None:
+async def _run_on_end(on_end: OnEnd) -> None:
     try:
         async with asyncio.timeout(LONGEST_ON_END):
             await on_end()

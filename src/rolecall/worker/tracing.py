@@ -12,12 +12,12 @@ from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.session import DatabaseSession
 
-__all__ = ["TraceLook", "TracedRunner", "traced"]
+__all__ = ["TraceLookup", "TracedRunner", "trace_runner"]
 
 log = logging.getLogger("rolecall.worker")
 
 
-def traced(runner: Runner, tracing: Tracing | None) -> Runner:
+def trace_runner(runner: Runner, tracing: Tracing | None) -> Runner:
     return runner if tracing is None else TracedRunner(runner, tracing)
 
 
@@ -28,7 +28,7 @@ class TracedRunner:
         self._runner = runner
         self._tracing = tracing
         self.interruptible = runner.interruptible
-        self.most = runner.most
+        self.max_tasks = runner.max_tasks
 
     async def run(self, held: HeldTask, slot: RunnerSlot) -> None:
         with self._tracing.attempt(held, held.traces) as attempt:
@@ -36,11 +36,11 @@ class TracedRunner:
                 await self._runner.run(held, slot)
             finally:
                 if attempt.records:
-                    for each in slot.running:
+                    for each in slot.running_tasks:
                         attempt.ended(each.traces, outcome=_outcome(each), error=_error(each))
 
 
-class TraceLook:
+class TraceLookup:
     """Looks up the traces of claimed tasks. If the database does not answer, their attempts start new traces."""
 
     def __init__(self, session: DatabaseSession) -> None:
@@ -59,9 +59,9 @@ class TraceLook:
 
 
 def _outcome(held: HeldTask) -> str:
-    if held.aborted is not None:
-        return f"aborted: {held.aborted}"
-    return "completed" if held.committed else _word(held.report)
+    if held.abort_reason is not None:
+        return f"aborted: {held.abort_reason}"
+    return "completed" if held.is_committed else _word(held.report)
 
 
 def _word(report: Report | None) -> str:
@@ -69,6 +69,6 @@ def _word(report: Report | None) -> str:
 
 
 def _error(held: HeldTask) -> str | None:
-    if held.aborted is not None:
-        return f"aborted: {held.aborted}"
+    if held.abort_reason is not None:
+        return f"aborted: {held.abort_reason}"
     return held.report.error if isinstance(held.report, Failed | Cancelled) else None

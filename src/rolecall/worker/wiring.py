@@ -13,7 +13,7 @@ from typing import Any
 from rolecall.maintenance.duties import withdraw_undeclared
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runner import MaintenanceRunner
-from rolecall.maintenance.runs import Telling
+from rolecall.maintenance.runs import EmittingSession
 from rolecall.model.workers import Condition, WorkerCommand, WorkerInfo
 from rolecall.telemetry import EventType
 from rolecall.telemetry.tracing import tracing_of
@@ -30,13 +30,13 @@ from rolecall.wake.transport import (
     Transport,
 )
 from rolecall.wake.waker import Pace, PaceOptions
-from rolecall.worker.afterwards import Afterwards
+from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of
 from rolecall.worker.handler_services import HandlerServices
-from rolecall.worker.handoff import HandoffClaims
+from rolecall.worker.handoff import DispatchedClaims
 from rolecall.worker.health import Signs, WorkerHealth, judge
 from rolecall.worker.heartbeat import HeartbeatThread, LagWatch
 from rolecall.worker.in_flight import InFlight
@@ -53,7 +53,7 @@ from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSessions, ForkGuard
 from rolecall.worker.slot import Slot
 from rolecall.worker.subprocess.pool import Processes
-from rolecall.worker.tracing import TraceLook
+from rolecall.worker.tracing import TraceLookup
 
 log = logging.getLogger("rolecall.worker")
 
@@ -80,7 +80,7 @@ class Wiring:
             deadline=options.call_deadline,
             fork_guard=self._fork_guard,
             mark=secrets.token_hex(6),
-            on_silence=partial(self.events.failed, EventType.STATE_ADAPTER_ERROR),
+            on_silence=partial(self.events.emit_error, EventType.STATE_ADAPTER_ERROR),
         )
         self._sessions = open_sessions(dsn, pooled=options.pooled)
         direct = options.listen_dsn
@@ -116,15 +116,15 @@ class Wiring:
 
     def health(self, *, working: bool) -> WorkerHealth:
         """Return the health, from any thread; before `working`, it depends only on the database."""
-        trouble = self.claim_session.trouble or self.renew_session.trouble
+        problem = self.claim_session.problem or self.renew_session.problem
         if not working:
-            return judge(Signs(trouble=trouble))
+            return judge(Signs(problem=problem))
         return judge(
             Signs(
                 lag=self.lag_watch.lag(),
                 beating=not self.heartbeat.failed,
-                behind=self.producer.behind(),
-                trouble=trouble,
+                behind=self.producer.lateness(),
+                problem=problem,
                 command=self.commands.command,
             )
         )
@@ -153,10 +153,10 @@ class Wiring:
             self.in_flight,
             self._app,
             condition=self._condition,
-            on_command=self._hear_command,
-            known_by=lambda: self._sessions.known_by,
+            on_command=self._on_command,
+            session_suffix=lambda: self._sessions.session_suffix,
         )
-        self.afterwards = Afterwards()
+        self.afterwards = AfterCommitCalls()
         self.completer = Completer(
             self.finish_session,
             self.in_flight,
@@ -222,7 +222,7 @@ class Wiring:
             aborter=self.aborter,
             log_reporter=self.log_reporter,
         )
-        traces = TraceLook(self.claim_session) if tracing_of(self._app.sinks) else None
+        traces = TraceLookup(self.claim_session) if tracing_of(self._app.sinks) else None
         claims = Claims(self.claim_session, self.registration, self.handler_registry, traces)
         self.handoff = self._handoff(claims) if options.handoff.on else None
         self.producer = Producer(
@@ -241,14 +241,14 @@ class Wiring:
         self.listener = Listener(
             self.transport,
             hears={
-                WAKE_CHANNEL: self.producer.hear_wake,
-                CANCEL_CHANNEL: self._hear_cancel,
-                HANDLERS_CHANNEL: self._hear_handlers,
-                COMMAND_CHANNEL: self._hear_of_command,
+                WAKE_CHANNEL: self.producer.on_wake,
+                CANCEL_CHANNEL: self._on_cancel_notification,
+                HANDLERS_CHANNEL: self._on_handlers_notification,
+                COMMAND_CHANNEL: self._on_command_notification,
                 PAUSE_CHANNEL: self.delivery.take_back,
             },
             on_return=self._catch_up,
-            on_deaf=self._go_deaf,
+            on_deaf=self._on_listener_lost,
         )
         self.lag_watch = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
         self.heartbeat = HeartbeatThread(
@@ -259,15 +259,15 @@ class Wiring:
             session=self.renew_session,
             beat_every=options.heartbeat_interval,
         )
-        self.maintenance = MaintenanceRunner(Telling(self.maintenance_session, self._app.emitter))
+        self.maintenance = MaintenanceRunner(EmittingSession(self.maintenance_session, self._app.emitter))
         self.summary = Periodic("Summary", self.log_reporter.summarize, every=SUMMARY_EVERY, log=log)
         self.procedure_check = Periodic("Checking for procedures", self._look_for_procedures, every=LOOK_EVERY, log=log)
 
-    def _handoff(self, polling: Claims) -> HandoffClaims:
-        handoff = HandoffClaims(
+    def _handoff(self, polling: Claims) -> DispatchedClaims:
+        handoff = DispatchedClaims(
             self._options.handoff, polling, self.claim_session, self.registration, self._nudge_producer
         )
-        self.in_flight.on_dropped = handoff.dropped
+        self.in_flight.on_dropped = handoff.acknowledge_dropped
         return handoff
 
     def _nudge_producer(self) -> None:
@@ -285,27 +285,27 @@ class Wiring:
     def _catch_up(self) -> None:
         # Notifications were missed: of new tasks, of tasks that must stop, and of a command.
         self._nudge_producer()
-        self.keeper.look_now()
+        self.keeper.renew_all_now()
         self.procedure_check.nudge()
         self.heartbeat.beat_now()
 
-    def _go_deaf(self, error: Exception) -> None:
-        self.events.failed(EventType.NOTIFY_ADAPTER_ERROR, error)
+    def _on_listener_lost(self, error: Exception) -> None:
+        self.events.emit_error(EventType.NOTIFY_ADAPTER_ERROR, error)
         # A long wait may have begun because a notification was expected to end it.
         self._nudge_producer()
 
-    def _hear_cancel(self, worker_id: str) -> None:
+    def _on_cancel_notification(self, worker_id: str) -> None:
         if worker_id in {"", str(self.registration.worker_id)}:
-            self.keeper.look_now()
+            self.keeper.renew_all_now()
 
-    def _hear_of_command(self, worker_id: str) -> None:
+    def _on_command_notification(self, worker_id: str) -> None:
         if worker_id == str(self.registration.worker_id):
             self.heartbeat.beat_now()
 
     def _condition(self) -> Condition:
         return replace(self.resource_monitor.condition(), following=self.commands.command)
 
-    def _hear_command(self, command: WorkerCommand | None) -> None:
+    def _on_command(self, command: WorkerCommand | None) -> None:
         if command is not self.commands.command:
             self._loop.call_soon_threadsafe(self._follow, command)
 
@@ -317,11 +317,11 @@ class Wiring:
         self._loop.call_soon_threadsafe(partial(self.producer.claim_limit.back_off, on=reason is not None))
         self.heartbeat.beat_now()
 
-    def _hear_handlers(self, _nothing: str) -> None:
+    def _on_handlers_notification(self, _payload: str) -> None:
         self.procedure_check.nudge()
 
     async def _look_for_procedures(self) -> None:
-        if await self.handler_registry.look(self.maintenance_session):
+        if await self.handler_registry.refresh(self.maintenance_session):
             await self.registration.serve(self.maintenance_session, self.handler_registry.names)
             self._nudge_producer()
 

@@ -53,8 +53,8 @@ class Worker:
 
     def health(self) -> WorkerHealth:
         """Return the worker's health for probes. Can be called from any thread, also while the loop is blocked."""
-        judged = [wiring.health(working=self._working) for wiring in self._wirings]
-        worst = min(judged, key=lambda each: (each.alive, each.ready), default=WorkerHealth())
+        healths = [wiring.health(working=self._working) for wiring in self._wirings]
+        worst = min(healths, key=lambda each: (each.alive, each.ready), default=WorkerHealth())
         if self.stopping and worst.alive:
             return WorkerHealth(unready="it is stopping")
         if worst.ready and not self._working:
@@ -108,17 +108,17 @@ class Worker:
 
     async def _run_to_its_end(self, stop: asyncio.Event | None) -> None:
         self._app.check()
-        following = asyncio.create_task(self._follow(stop)) if stop is not None else None
+        follower = asyncio.create_task(self._follow(stop)) if stop is not None else None
         try:
             async with self._app.lifespan(Workplace(dsn=self._dsn, roles=self._options.served)):
                 wirings = self._wirings = [
                     Wiring(self._app, self._dsn, options, leave=self.stop) for options in self._options.by_role()
                 ]
-                if await self._opened(wirings):
+                if await self._open_all(wirings):
                     await self._work(wirings)
         finally:
-            if following is not None:
-                following.cancel()
+            if follower is not None:
+                follower.cancel()
         if self._failure is not None:
             raise self._failure
 
@@ -126,7 +126,7 @@ class Worker:
         await stop.wait()
         self.stop()
 
-    async def _opened(self, wirings: Sequence[Wiring]) -> bool:
+    async def _open_all(self, wirings: Sequence[Wiring]) -> bool:
         """Open all parts; return False if the worker was stopped before the database answered."""
         opening = asyncio.create_task(_open(wirings))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -159,7 +159,7 @@ class Worker:
             if watching is not None:
                 watching.cancel()
             for wiring in wirings:
-                wiring.events.of_worker(EventType.WORKER_STOPPING, wiring.registration.worker_id)
+                wiring.events.emit_worker_event(EventType.WORKER_STOPPING, wiring.registration.worker_id)
             await asyncio.gather(*map(self._end, wirings, working))
             self._working = False
 
@@ -171,8 +171,8 @@ class Worker:
 
     async def _end(self, wiring: Wiring, working: Mapping[str, asyncio.Task[None]]) -> None:
         await Shutdown(wiring, working, self._now, grace=self._options.grace).run()
-        wiring.events.of_worker(EventType.WORKER_STOPPED, wiring.registration.worker_id)
-        wiring.events.hand_over()
+        wiring.events.emit_worker_event(EventType.WORKER_STOPPED, wiring.registration.worker_id)
+        wiring.events.flush()
 
     def _watch_for_idleness(self, wiring: Wiring) -> asyncio.Task[None]:
         watch = IdleWatch(wiring.maintenance_session, wiring.registration, self._options.served, self.stop)
@@ -182,8 +182,8 @@ class Worker:
         served = wiring.registration.info.roles
         way = {"by": "hand-off"} if self._options.handoff.on else {}
         facts = {"roles": list(served), "slots": len(wiring.slots), **way}
-        wiring.events.of_worker(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
-        wiring.events.hand_over()
+        wiring.events.emit_worker_event(EventType.WORKER_STARTED, wiring.registration.worker_id, **facts)
+        wiring.events.flush()
         if wiring.transport.reach is Reach.NOTHING:
             log.info("Polling for work every %g s, without notifications", self._options.poll_interval)
         known = {handler.role for handler in self._app.handlers.values()}
@@ -193,10 +193,10 @@ class Worker:
 
     def _start(self, name: str, duty: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(duty, name=f"rolecall-{name}")
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_duty_end)
         return task
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_duty_end(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.stopping:
             log.critical("%s failed: the worker stops", task.get_name(), exc_info=error)

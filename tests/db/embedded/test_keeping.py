@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from rolecall.db.embedded.process import wait_until
-from rolecall.db.embedded.server import EmbeddedServer, kept_running
+from rolecall.db.embedded.server import EmbeddedServer, keep_running
 from tests.db.embedded.helpers import PATIENCE, Attach, ask, kill_server, server_pid
 
 
@@ -24,7 +24,7 @@ def answers(dsn: str) -> bool:
 def test_killed_server_is_restarted_while_kept_running(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         dsn = server.dsn()
-        with kept_running(server):
+        with keep_running(server):
             kill_server(data_dir)
 
             assert wait_until(lambda: answers(dsn), PATIENCE)
@@ -34,7 +34,7 @@ def test_stopped_server_is_restarted_while_kept_running(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         dsn, pid = server.dsn(), server.pid
         assert pid is not None
-        with kept_running(server):
+        with keep_running(server):
             os.kill(pid, signal.SIGINT)
 
             assert wait_until(lambda: server_pid(data_dir) not in {None, pid} and answers(dsn), PATIENCE)
@@ -43,7 +43,7 @@ def test_stopped_server_is_restarted_while_kept_running(data_dir: Path) -> None:
 def test_restarted_server_is_stopped_by_its_last_user(data_dir: Path, attach: Attach) -> None:
     other = attach(data_dir)
     assert other.server_pid
-    with EmbeddedServer(data_dir) as server, kept_running(server):
+    with EmbeddedServer(data_dir) as server, keep_running(server):
         kill_server(data_dir)
         assert wait_until(lambda: server_pid(data_dir) is not None, PATIENCE)
     revived = server_pid(data_dir)
@@ -57,7 +57,7 @@ def test_running_server_is_not_restarted(data_dir: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("rolecall.db.embedded.server.LOOK_SECONDS", 0.001)
     with EmbeddedServer(data_dir) as server:
         pid = server.pid
-        with kept_running(server), psycopg.connect(server.dsn(), autocommit=True) as connection:
+        with keep_running(server), psycopg.connect(server.dsn(), autocommit=True) as connection:
             connection.execute("select pg_sleep(0.2)")
 
             assert server.pid == pid
@@ -68,7 +68,7 @@ def test_removed_folder_is_not_recreated(data_dir: Path, monkeypatch: pytest.Mon
     elsewhere = data_dir.with_name("elsewhere")
     with EmbeddedServer(data_dir) as server:
         looks = iter(range(100))
-        with kept_running(server):
+        with keep_running(server):
             data_dir.rename(elsewhere)
             wait_until(lambda: next(looks, None) is None, PATIENCE)
 

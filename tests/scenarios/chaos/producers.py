@@ -24,7 +24,7 @@ from rolecall import Client, DatabaseUnavailable, Dedupe, Need, NewTask, merge_f
 from rolecall.config import LogFormat, LogSettings
 from rolecall.db.connect import pool
 from rolecall.db.embedded.process import wait_until
-from rolecall.db.run import translated
+from rolecall.db.run import translating_errors
 from rolecall.model.errors import DatabaseError
 from rolecall.model.tasks import NeedRule
 from rolecall.telemetry.logs import set_up_logging
@@ -135,7 +135,7 @@ class Producer:
             # If the connection is lost before the rollback, the driver re-raises Rollback.
             with (
                 suppress(psycopg.Rollback),
-                translated(),
+                translating_errors(),
                 self.connections.connection() as connection,
                 connection.transaction(),
             ):
@@ -202,7 +202,7 @@ class Producer:
 
     def _has_begun(self, name: str) -> bool:
         try:
-            with translated(), self.connections.connection() as connection:
+            with translating_errors(), self.connections.connection() as connection:
                 return connection.execute(PENDING, (name,)).fetchone() is None
         except DatabaseUnavailable:
             return True
@@ -292,7 +292,7 @@ def counter(connections: ConnectionPool[Any]) -> Callable[[], int]:
 
     def open_tasks() -> int:
         try:
-            with translated(), connections.connection() as connection:
+            with translating_errors(), connections.connection() as connection:
                 row = connection.execute("select count(*) from rolecall.tasks").fetchone()
                 return int(row[0]) if row else 0
         except DatabaseUnavailable:

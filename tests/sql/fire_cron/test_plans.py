@@ -26,7 +26,7 @@ def plans(engine: Engine) -> list[dict[str, Any]]:
             "revision": each.due.revision,
             "planned_from": each.due.next_run_at.isoformat(),
             "slots": [slot.isoformat() for slot in each.slots],
-            "come": each.come,
+            "come": each.due_count,
             "next": each.next and each.next.isoformat(),
             "error": each.error,
         }

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from psycopg.types.json import Jsonb
 
-from rolecall.db.run import translated
+from rolecall.db.run import translating_errors
 from rolecall.model.errors import RowsBusy
 from tests.sql.conftest import Session
 from tests.sql.engine import Claim, Engine, report
@@ -260,7 +260,7 @@ def test_operator_call_fails_if_rows_stay_locked(
     before = engine.rows("select id, state, scheduled_for from rolecall.all_tasks order by id")
     gate.rows(held)
 
-    with pytest.raises(RowsBusy, match="nothing was changed"), translated():
+    with pytest.raises(RowsBusy, match="nothing was changed"), translating_errors():
         caller.connection.execute(call.encode(), given)
 
     gate.rows("rollback")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.db.run import run
-from rolecall.model.details import OutlinePhase, Unfolded
+from rolecall.model.details import ExpandedPhase, OutlinePhase
 from rolecall.sql import outlines
 from tests.sql.engine import START, Engine
 from tests.sql.families import family, parent_of, spread
@@ -13,7 +13,7 @@ STORE = {"role": "work", "handler": "store"}
 
 
 def outline(
-    engine: Engine, root_id: int, *, depth: int = 5, most: int = 150, unfolded: Unfolded | None = None
+    engine: Engine, root_id: int, *, depth: int = 5, most: int = 150, unfolded: ExpandedPhase | None = None
 ) -> list[OutlinePhase]:
     return run(engine.connection, outlines.phases(root_id, depth=depth, most=most, unfolded=unfolded))
 
@@ -78,7 +78,7 @@ def test_unfolded_phase_lists_thirty_children_with_failed_ones_first(engine: Eng
     for child in children[35:]:
         engine.fail_task(child, "x")
 
-    [phase] = outline(engine, parent, unfolded=Unfolded(parent_id=parent, handler="work"))
+    [phase] = outline(engine, parent, unfolded=ExpandedPhase(parent_id=parent, handler="work"))
 
     assert phase.named == [*children[35:], *children[:25]]
     assert phase.folded

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from rolecall.cli.output import print_facts, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
-from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
+from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan
 from rolecall.model.scaling import Replicas, Scaled
 
 COLUMNS = (
@@ -46,7 +46,7 @@ def capacity(
         shell.show(found, lambda: print_table(COLUMNS, map(_row, found), "no roles"))
         return
     seconds = None if target_wait is None else read_duration(target_wait, "--target-wait")
-    question = CapacityQuestion(workers=workers, target_wait_s=seconds, hours=hours)
+    question = PlanRequest(workers=workers, target_wait_s=seconds, hours=hours)
     plan = shell.call(lambda services: services.capacity.plan(role, question))
     shell.show(plan, lambda: _print(plan))
 

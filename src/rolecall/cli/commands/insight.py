@@ -12,7 +12,7 @@ from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
-from rolecall.model.handoff import HandoffNow
+from rolecall.model.handoff import HandoffState
 from rolecall.model.history import Durations, HistoryPoint
 from rolecall.model.overview import PoolOverview
 
@@ -93,7 +93,7 @@ def _print(found: PoolOverview) -> None:
         print_table(LANES, map(astuple, found.handoff.lanes), "nothing has been dispatched yet")
 
 
-def _told_of(handoff: HandoffNow) -> str:
+def _told_of(handoff: HandoffState) -> str:
     if handoff.problem is not None:
         return f"No dispatch through Redis: {handoff.problem}"
     led_by = handoff.dispatcher or "no dispatcher"

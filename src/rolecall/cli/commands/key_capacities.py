@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
-from rolecall.model.keys import KeyCapacity, KeyNow
+from rolecall.model.keys import KeyCapacity, KeyState
 from rolecall.model.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 
@@ -66,7 +66,7 @@ def _print(detail: KeyDetail) -> None:
     print_table(HOLDERS, rows, "no task holds this key")
 
 
-def _facts(key: KeyNow) -> list[tuple[str, object]]:
+def _facts(key: KeyState) -> list[tuple[str, object]]:
     beyond = " or more" if key.more else ""
     return [
         ("key", key.key),

@@ -51,12 +51,12 @@ def find_binaries(major: int | None = None, environment: Mapping[str, str] = os.
     versions are installed.
     """
     others: set[int] = set()
-    for binaries in _installed(environment):
+    for binaries in _installed_binaries(environment):
         if major is None or binaries.major == major:
             return binaries
         others.add(binaries.major)
     if major is None or not others:
-        raise BinariesNotFound(_searched(environment))
+        raise BinariesNotFound(_searched_folders(environment))
     raise OtherMajor(major, sorted(others))
 
 
@@ -66,7 +66,7 @@ def find_psql(environment: Mapping[str, str] = os.environ) -> Path | None:
     return next((Path(found) for place in [*folders, None] if (found := shutil.which("psql", path=place))), None)
 
 
-def _installed(environment: Mapping[str, str]) -> Iterator[Binaries]:
+def _installed_binaries(environment: Mapping[str, str]) -> Iterator[Binaries]:
     for folder in _folders(environment):
         binaries = _inspect(folder)
         if binaries is not None and binaries.major >= OLDEST_MAJOR:
@@ -131,7 +131,7 @@ def _output_of(command: list[str]) -> str:
     return done.stdout
 
 
-def _searched(environment: Mapping[str, str]) -> list[str]:
+def _searched_folders(environment: Mapping[str, str]) -> list[str]:
     chosen = environment.get(VARIABLE)
     if chosen:
         return [f"{VARIABLE}={chosen}"]

@@ -39,7 +39,7 @@ def make_cluster(home: Home, binaries: Binaries, account: Account) -> Path:
 
 def configure(data: Path, settings: Mapping[str, str], port: int) -> None:
     """Replace `postgresql.conf`; settings of `ALTER SYSTEM` still take precedence."""
-    lines = [f"{name} = {_quoted(value)}" for name, value in {**settings, "port": str(port)}.items()]
+    lines = [f"{name} = {_quote(value)}" for name, value in {**settings, "port": str(port)}.items()]
     text = "\n".join(["# written by rolecall at each start; change ServerOptions instead", *lines, ""])
     # readable by the server's user, who may be another one; the folder is closed to all others
     write_durably(data / "postgresql.conf", text, mode=0o644)
@@ -96,6 +96,6 @@ def _pipe_with(text: str, account: Account) -> int:
     return reading
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"

@@ -37,7 +37,7 @@ class Presence:
         self._owner = os.getpid()
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """True if this process took the lock; the copy in a forked child does not count."""
         return self._descriptor is not None and self._owner == os.getpid()
 

@@ -59,7 +59,7 @@ def launch(binaries: Binaries, account: Account, data: Path, log: Path) -> int:
         shell = subprocess.run(
             ["/bin/sh", "-c", DETACHED, "rolecall", *account.prefix, *server],
             cwd="/",
-            env=clean_environment() | _disowned(data),
+            env=clean_environment() | _disowning_environment(data),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -107,7 +107,7 @@ def _discard_torn_pid_file(data: Path) -> None:
         (data / PID_FILE).unlink(missing_ok=True)
 
 
-def _disowned(data: Path) -> dict[str, str]:
+def _disowning_environment(data: Path) -> dict[str, str]:
     """Tell Postgres that the process id in a stale `postmaster.pid` is not a server.
 
     Postgres takes a zombie or a recycled id for a server and refuses to start. This variable, made for start scripts
@@ -160,7 +160,7 @@ def _signal(pid: int, how: signal.Signals) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachableFolder:
     """The name by which a program can open a folder, and the descriptors that it must inherit for that."""
 
     name: str
@@ -184,14 +184,14 @@ class Account:
         return bool(self.prefix)
 
     @contextmanager
-    def reach(self, folder: Path) -> Iterator[Reached]:
+    def reach(self, folder: Path) -> Iterator[ReachableFolder]:
         """Make a folder of the user's accessible to it, whatever the rights of the folders above."""
         if not self.is_other:
-            yield Reached(str(folder))
+            yield ReachableFolder(str(folder))
             return
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            yield Reached(str(DESCRIPTORS / str(descriptor)), (descriptor,))
+            yield ReachableFolder(str(DESCRIPTORS / str(descriptor)), (descriptor,))
         finally:
             os.close(descriptor)
 

@@ -51,7 +51,7 @@ class EmbeddedServer:
     @property
     def pid(self) -> int | None:
         """The process id of the server; None if it does not run or this process is not attached."""
-        postmaster = self._postmaster() if self._presence.held else None
+        postmaster = self._postmaster() if self._presence.is_held else None
         return postmaster.pid if postmaster else None
 
     def attach(self) -> None:
@@ -74,7 +74,7 @@ class EmbeddedServer:
 
         Raises `LockTimeout` or `StopFailed`; this process is detached even then.
         """
-        if not self._presence.held:
+        if not self._presence.is_held:
             self._presence.leave()
             return
         try:
@@ -90,7 +90,7 @@ class EmbeddedServer:
         It leads to a socket in the data directory; with `tcp` to a port, for drivers without support for such sockets
         and for programs of other users. Raises `NotAttached` and `NotAnswering`.
         """
-        address = self._attached()
+        address = self._attached_address()
         if database not in self._databases:
             create_database(address, superuser_of(self._home), database)
             self._databases.add(database)
@@ -102,7 +102,7 @@ class EmbeddedServer:
 
         Raises `NotAttached` and `DataDirectoryUnusable`.
         """
-        self._attached()
+        self._attached_address()
         with self._understandable_errors():
             return self._home.keep_passfile()
 
@@ -111,11 +111,11 @@ class EmbeddedServer:
 
         The superuser can also read files and run programs as the server's user. Raises `NotAttached`.
         """
-        address, superuser = self._attached(), superuser_of(self._home)
+        address, superuser = self._attached_address(), superuser_of(self._home)
         return address.tcp_dsn(superuser, database) if tcp else address.dsn(superuser, database)
 
-    def _attached(self) -> Address:
-        if self._address is None or not self._presence.held:
+    def _attached_address(self) -> Address:
+        if self._address is None or not self._presence.is_held:
             raise NotAttached
         return self._address
 
@@ -145,7 +145,7 @@ class EmbeddedServer:
 
 
 @contextmanager
-def kept_running(server: EmbeddedServer) -> Iterator[None]:
+def keep_running(server: EmbeddedServer) -> Iterator[None]:
     """Revive the attached server in a thread of its own whenever it ends, during the block.
 
     Meanwhile only that thread may use `server`. Every attached process may do this: one of them starts the server,

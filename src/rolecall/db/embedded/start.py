@@ -94,7 +94,7 @@ class _Start:
         self.refusal: str | None = "the server did not start"
         self._home = home
         self._options = options
-        self._launched: int | None = None
+        self._launched_pid: int | None = None
         self._launches = 0
         self._not_before = 0.0
         self._refused_since: float | None = None
@@ -105,9 +105,9 @@ class _Start:
         postmaster = running_postmaster(cluster[1]) if cluster else None
         if cluster is not None and postmaster is not None:
             return self._answers(cluster[1], postmaster)
-        if self._launched is not None and not is_alive(self._launched):
+        if self._launched_pid is not None and not is_alive(self._launched_pid):
             self._take_failure()
-        if self._launched is None and time.monotonic() >= self._not_before:
+        if self._launched_pid is None and time.monotonic() >= self._not_before:
             self._launch()
         return False
 
@@ -129,7 +129,7 @@ class _Start:
 
     def _take_failure(self) -> None:
         """Handle the end of a launch: a taken port or an orphaned backend is temporary, repeated failures are not."""
-        self._launched = None
+        self._launched_pid = None
         self._not_before = time.monotonic() + BETWEEN_LAUNCHES_SECONDS
         if ORPHANS_IN_LOG in _text(self._home.startup_log):
             self.refusal = "a backend of the previous server is still running"
@@ -149,7 +149,7 @@ class _Start:
         self._home.remember_port(port)
         sockets = {} if make_way_for_socket(data, port) else {"unix_socket_directories": ""}
         configure(data, {**self._options.settings(), **sockets}, port)
-        self._launched = launch(binaries, account, data, self._home.startup_log)
+        self._launched_pid = launch(binaries, account, data, self._home.startup_log)
 
 
 def _free_port(last: int | None) -> int:

@@ -60,7 +60,7 @@ async def wait_for_chain(
     """Return the chain once it has finished, or its current state after the seconds; see `open`."""
     chain = await services.chains.get(chain_id)
     if chain.open:
-        await state_of(request).waits.for_chain(chain_id, seconds, caller.counted_as)
+        await state_of(request).waits.for_chain(chain_id, seconds, caller.limited_as)
         chain = await services.chains.get(chain_id)
     return listed_chain(chain)
 

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from rolecall.db.migrator import ROLECALL, check_async
-from rolecall.db.run import translated
+from rolecall.db.run import translating_errors
 from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
-from rolecall.model.handoff import HandoffNow
+from rolecall.model.handoff import HandoffState
 from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.state import WebState, state_of
 
@@ -48,7 +48,7 @@ async def require_ready(state: WebState) -> None:
         raise DatabaseUnavailable("this server is shutting down")
     try:
         async with asyncio.timeout(PATIENCE):
-            with translated():
+            with translating_errors():
                 async with state.pool.connection(timeout=PATIENCE) as connection:
                     await check_async(connection, ROLECALL, *state.app.migrations)
     except (DatabaseUnavailable, TimeoutError):
@@ -64,7 +64,7 @@ class Status(BaseModel):
     """
 
     status: Literal["ok"] = "ok"
-    handoff: HandoffNow | None = None
+    handoff: HandoffState | None = None
 
 
 @status_router.get("")

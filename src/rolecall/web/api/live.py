@@ -52,7 +52,7 @@ async def _watch(  # sizes: the parameters of the request
     last_event_id: Position = None,
 ) -> AsyncIterator[Stream]:
     question = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
-    async with state_of(request).live.watch(question, last_event_id, caller=caller.counted_as) as stream:
+    async with state_of(request).live.watch(question, last_event_id, caller=caller.limited_as) as stream:
         yield stream
 
 

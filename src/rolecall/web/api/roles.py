@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from rolecall.model.capacity import CapacityQuestion, RoleCapacity, RolePlan
+from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.insight import DeclaredRole, Pause
 from rolecall.model.pages import Page
@@ -95,5 +95,5 @@ async def plan_role(
     role: str, services: Reads, workers: Workers = None, target_wait_s: TargetWait = None, hours: Hours = 8
 ) -> RolePlan:
     """Return how many workers a role needs, with a forecast, optionally for another number of workers."""
-    question = CapacityQuestion(workers=workers, target_wait_s=target_wait_s, hours=hours)
+    question = PlanRequest(workers=workers, target_wait_s=target_wait_s, hours=hours)
     return await services.capacity.plan(role, question)

@@ -133,6 +133,6 @@ async def wait_for_task(  # sizes: the caller and the parts of the response
     """Return the task once it has finished, or its current state after the seconds; see `finished_at`."""
     task = await services.tasks.get(task_id)
     if not task.is_finished:
-        await state_of(request).waits.for_task(task_id, seconds, caller.counted_as)
+        await state_of(request).waits.for_task(task_id, seconds, caller.limited_as)
         task = await services.tasks.get(task_id)
     return listed_task(task, names)

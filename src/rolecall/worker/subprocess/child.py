@@ -28,22 +28,22 @@ from typing import Any
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
-from rolecall.model.redaction import without
+from rolecall.model.redaction import redact_text
 from rolecall.sql.documents import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.in_flight import fresh_context
 from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
-from rolecall.worker.signals import die_with, heeded_signals
+from rolecall.worker.signals import end_with_parent, handled_signals
 from rolecall.worker.subprocess.context import ProcessContext
 from rolecall.worker.subprocess.messages import (
     Address,
     Answer,
     CallFunction,
+    ErrorAnswer,
     Go,
     NoTaskResult,
-    Raised,
     Ready,
     Request,
     ReturnValue,
@@ -62,7 +62,7 @@ Variables = list[tuple[Any, object]]
 def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
-    die_with(parent)
+    end_with_parent(parent)
     _leave_stopping_to_the_worker()
     fork_guard = ForkGuard()
     wire = Wire(connection)
@@ -86,7 +86,7 @@ def answer(request: Request, requested: RunTask | None) -> Answer:
         if not isinstance(request, Go) and request.address not in IMPORTED:
             _import(request.address, carried)
     except BaseException as error:  # noqa: BLE001 - an import runs the user's code
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
     if isinstance(request, RunTask):
         return Ready()
     return fresh_context().run(_run, request, requested, carried)
@@ -106,7 +106,7 @@ def _run(request: Go | CallFunction, requested: RunTask | None, carried: Variabl
     try:
         _accept(carried)
     except Exception as error:  # noqa: BLE001 - it is reported to the worker
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
     if isinstance(request, CallFunction):
         return call_function(request)
     if requested is None:
@@ -125,7 +125,7 @@ def call_function(call: CallFunction) -> Answer:
     try:
         return ReturnValue(pickled=pickle.dumps(function_at(call.address)(*call.arguments, **call.named)))
     except BaseException as error:  # noqa: BLE001 - whatever a function raises belongs to the task
-        return Raised(verdict=judge(error))
+        return ErrorAnswer(verdict=judge(error))
 
 
 def run_task(request: RunTask) -> Answer:
@@ -141,19 +141,19 @@ def run_task(request: RunTask) -> Answer:
             require_awaited(result, request.task.handler)
             result = definition.returns.write(result)
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-        return Raised(verdict=judge(error, scrub))
+        return ErrorAnswer(verdict=judge(error, scrub))
     if isinstance(result, NoResult):
         return NoTaskResult(outcome=result)
     if isinstance(result, BaseException):
-        return Raised(verdict=judge(result, scrub))
+        return ErrorAnswer(verdict=judge(result, scrub))
     text, why = encode_result(result)
     if why is not None and (failure := unstored_failure(result, why, handler=request.task.handler, contract=None)):
-        return Raised(verdict=judge(failure))
+        return ErrorAnswer(verdict=judge(failure))
     return TaskResult(result_json=text)
 
 
 def _without_secrets(definition: HandlerDefinition[..., Any], payload_json: str | bytes, text: str) -> str:
-    return without(definition.secrets_in(payload_json), text)
+    return redact_text(definition.secrets_in(payload_json), text)
 
 
 class Wire:
@@ -190,7 +190,7 @@ def _definition(address: Address, handler: str, *, strict: bool) -> HandlerDefin
 def _leave_stopping_to_the_worker() -> None:
     # A terminal or service manager signals the whole process group, but the worker lets its handlers finish. Not
     # SIG_IGN, which programs started by a handler would inherit.
-    for number in heeded_signals():
+    for number in handled_signals():
         signal.signal(number, lambda *_: None)
 
 

@@ -70,7 +70,7 @@ class NoTaskResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Raised:
+class ErrorAnswer:
     """The handler or function raised, could not be called, or returned something that cannot be sent."""
 
     verdict: Verdict
@@ -84,14 +84,14 @@ class ReturnValue:
 
 
 Request = RunTask | Go | CallFunction
-Answer = Ready | TaskResult | NoTaskResult | Raised | ReturnValue
+Answer = Ready | TaskResult | NoTaskResult | ErrorAnswer | ReturnValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The address of a function or of its handler definition; `place` is a module or a script file."""
+    """The address of a function or of its handler definition; `location` is a module or a script file."""
 
-    place: str
+    location: str
     is_file: bool
     name: str
 
@@ -127,17 +127,17 @@ def address_of_variable(variable: ContextVar[Any]) -> Address:
 
 def _address(module: str, name: str, problem: str) -> Address:
     if module != MAIN:
-        return Address(place=module, is_file=False, name=name)
+        return Address(location=module, is_file=False, name=name)
     home = sys.modules[module]
     spec, file = getattr(home, "__spec__", None), getattr(home, "__file__", None)
     if spec is None and file is None:
         raise InvalidDeclaration(f"{problem}: its module has no file")
-    return Address(place=spec.name if spec else str(file), is_file=spec is None, name=name)
+    return Address(location=spec.name if spec else str(file), is_file=spec is None, name=name)
 
 
 def find(address: Address) -> object:
     """Import the module, or run the script file once, and return the object at this address."""
-    module = _script(address.place) if address.is_file else import_module(address.place)
+    module = _script(address.location) if address.is_file else import_module(address.location)
     return _follow(module, address.name)
 
 

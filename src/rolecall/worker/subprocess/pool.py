@@ -32,9 +32,9 @@ from rolecall.worker.subprocess.messages import (
     Answer,
     CallFunction,
     Carried,
+    ErrorAnswer,
     Go,
     NoTaskResult,
-    Raised,
     Request,
     ReturnValue,
     RunTask,
@@ -67,7 +67,7 @@ class ProcessDied(HandlerError):
     """A handler's process ended before the handler returned. A negative exit code is the number of a signal."""
 
     def __init__(self, *, exit_code: int) -> None:
-        super().__init__(f"the handler's process {_how(exit_code)}")
+        super().__init__(f"the handler's process {_describe_exit(exit_code)}")
         self.exit_code = exit_code
 
 
@@ -97,20 +97,20 @@ class Processes:
         process could not import.
         """
         address = address_of(function, what=f"function {function.__qualname__!r}")
-        call = CallFunction(address=address, arguments=args, named=kwargs, carried=self.carried())
-        async with self.lent() as child:
-            answer = await child.ask(call)
+        call = CallFunction(address=address, arguments=args, named=kwargs, carried=self.pickle_variables())
+        async with self.lend() as child:
+            answer = await child.request(call)
         match answer:
             case ReturnValue(pickled=pickled):
                 # In a thread, because unpickling a large object would block the loop.
                 value: T = await asyncio.to_thread(pickle.loads, pickled)
                 return value
-            case Raised(verdict=verdict):
+            case ErrorAnswer(verdict=verdict):
                 raise RaisedElsewhere(verdict)
             case other:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
 
-    def carried(self) -> Carried:
+    def pickle_variables(self) -> Carried:
         """Return the variables that are set, with their values. Raises HandlerError if a value cannot be pickled."""
         taken: list[tuple[Address, bytes]] = []
         for variable, address in self._carried:
@@ -124,7 +124,7 @@ class Processes:
         return tuple(taken)
 
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[HandlerProcess]:
+    async def lend(self) -> AsyncIterator[HandlerProcess]:
         """Lend an idle process, or a new one, for the block.
 
         The process is reused if it has answered every request. Otherwise this waits until it has ended.
@@ -170,7 +170,7 @@ class HandlerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_killed = False
-        self._is_asked = False
+        self._has_request = False
 
     @property
     def is_alive(self) -> bool:
@@ -178,10 +178,10 @@ class HandlerProcess:
 
     @property
     def is_idle(self) -> bool:
-        return not (self._is_asked or self._is_killed)
+        return not (self._has_request or self._is_killed)
 
-    async def ask(self, request: Request) -> Answer:
-        self._is_asked = True
+    async def request(self, request: Request) -> Answer:
+        self._has_request = True
         running = asyncio.ensure_future(self._thread.call(self._run, request))
         running.add_done_callback(_note_error)
         try:
@@ -189,7 +189,7 @@ class HandlerProcess:
         except asyncio.CancelledError:
             self.kill()
             raise
-        self._is_asked = False
+        self._has_request = False
         return answer
 
     def kill(self) -> None:
@@ -247,19 +247,19 @@ class InProcess:
             task=context.task,
             worker_id=context.worker_id,
             strict=self._strict,
-            carried=self._processes.carried(),
+            carried=self._processes.pickle_variables(),
         )
-        answer = await process.ask(request)
-        if isinstance(answer, Raised):
+        answer = await process.request(request)
+        if isinstance(answer, ErrorAnswer):
             raise RaisedElsewhere(answer.verdict)
 
     async def call(self, _context: object, process: HandlerProcess) -> Any:
-        match await process.ask(Go(carried=self._processes.carried())):
+        match await process.request(Go(carried=self._processes.pickle_variables())):
             case TaskResult(result_json=text):
                 return read_result(text)
             case NoTaskResult(outcome=outcome):
                 return outcome
-            case Raised(verdict=verdict):
+            case ErrorAnswer(verdict=verdict):
                 raise RaisedElsewhere(verdict)
             case other:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
@@ -288,7 +288,7 @@ def _note_error(running: asyncio.Future[Answer]) -> None:
         running.exception()
 
 
-def _how(exit_code: int) -> str:
+def _describe_exit(exit_code: int) -> str:
     if exit_code >= 0:
         return f"exited with code {exit_code}"
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from rolecall.model.schedules import ScheduleAhead, StoredSchedule, Stretch
+from rolecall.model.schedules import FireTimeRange, ScheduleAhead, StoredSchedule
 from rolecall.web.dashboard.presenters.clock_changes import in_zone
 
 __all__ = ["HOURS", "Lane", "Piece", "TimeLine", "time_line"]
@@ -58,7 +58,7 @@ def time_line(schedules: Sequence[StoredSchedule], ahead: Sequence[ScheduleAhead
     )
 
 
-def _lane(schedule: StoredSchedule, runs: Sequence[Stretch], start: datetime) -> Lane:
+def _lane(schedule: StoredSchedule, runs: Sequence[FireTimeRange], start: datetime) -> Lane:
     end = start + timedelta(hours=HOURS)
     pieces = [_piece(schedule, each, start, end) for each in runs if each.first < end]
     number = sum(each.slots for each in runs)
@@ -66,7 +66,7 @@ def _lane(schedule: StoredSchedule, runs: Sequence[Stretch], start: datetime) ->
     return Lane(schedule=schedule, pieces=pieces, words=words if schedule.enabled else f"disabled; would be {words}")
 
 
-def _piece(schedule: StoredSchedule, runs: Stretch, start: datetime, end: datetime) -> Piece:
+def _piece(schedule: StoredSchedule, runs: FireTimeRange, start: datetime, end: datetime) -> Piece:
     x, until = _x(runs.first, start), _x(min(runs.last, end), start)
     first = in_zone(runs.first, schedule.zone)
     title = first if runs.slots == 1 else f"{runs.slots} runs from {first} to {in_zone(runs.last, schedule.zone)}"

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
 
-from rolecall.model.details import Outline, OutlinePhase, Unfolded
+from rolecall.model.details import ExpandedPhase, Outline, OutlinePhase
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.tree_layout import WIDTH, Branch, NodePosition, arrange, bow, descent
@@ -108,7 +108,7 @@ class TreePicture:
     folded: bool
 
 
-def draw_tree(outline: Outline, now: datetime, unfolded: Unfolded | None = None) -> TreePicture:
+def draw_tree(outline: Outline, now: datetime, unfolded: ExpandedPhase | None = None) -> TreePicture:
     """Draw the outline of a tree; `unfolded` is the phase that the request unfolds."""
     items = items_of(outline)
     arrangement = arrange(branch_of(items))
@@ -152,10 +152,10 @@ def _needs(outline: Outline, places: Mapping[str, NodePosition]) -> Iterator[Lin
             yield Line(key=f"need-{start}-{end}", kind="need", path=bow(places[start], places[end]))
 
 
-def _node(item: Item, place: NodePosition, now: datetime, unfolded: Unfolded | None) -> Node:
+def _node(item: Item, place: NodePosition, now: datetime, unfolded: ExpandedPhase | None) -> Node:
     if isinstance(item, TaskItem):
         return _task_node(item, place, now)
-    own = Unfolded(parent_id=item.phase.parent_id, handler=item.phase.handler)
+    own = ExpandedPhase(parent_id=item.phase.parent_id, handler=item.phase.handler)
     return _phase_node(item, place, is_open=own == unfolded)
 
 

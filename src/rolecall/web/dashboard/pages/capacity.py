@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from rolecall.model.capacity import CapacityQuestion, HourAhead, RolePlan
+from rolecall.model.capacity import HourAhead, PlanRequest, RolePlan
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
 
@@ -28,7 +28,7 @@ async def show_capacity(
     """Show all roles, or one with its forecast, optionally for another number of workers."""
     if not role:
         return view.page("capacity/list.html", roles=await view.services.capacity.list())
-    question = CapacityQuestion(workers=workers, target_wait_s=target_wait_s, hours=hours)
+    question = PlanRequest(workers=workers, target_wait_s=target_wait_s, hours=hours)
     plan = await view.services.capacity.plan(role, question)
     return view.page(
         "capacity/role.html",

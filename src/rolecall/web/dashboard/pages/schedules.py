@@ -238,7 +238,7 @@ def _explained(rhythm: str, every: str, cron: str, zone: str) -> tuple[str, list
     if rhythm == "cron":
         rule = Cron(cron, zone)
         rule.check()
-        return rule.words(), [(slot, in_zone(slot, zone)) for slot in islice(rule.slots(now), EXPLAINED)]
+        return rule.words(), [(slot, in_zone(slot, zone)) for slot in islice(rule.fire_times(now), EXPLAINED)]
     seconds = read_duration(every)
     check_schedule(Schedule(name="this", every=seconds))
     slots = [now + timedelta(seconds=seconds) * number for number in range(1, EXPLAINED + 1)]

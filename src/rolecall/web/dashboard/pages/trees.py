@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from rolecall.model.details import Unfolded
+from rolecall.model.details import ExpandedPhase
 from rolecall.model.errors import FilterError
 from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
 from rolecall.web.dashboard.routing import Pages
@@ -31,10 +31,10 @@ async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Resp
     )
 
 
-def _unfolded(text: str) -> Unfolded | None:
+def _unfolded(text: str) -> ExpandedPhase | None:
     parent, _, handler = text.partition(":")
     if not text:
         return None
     if not parent.isascii() or not parent.isdecimal() or not 0 < int(parent) <= LARGEST_ID or not handler:
         raise FilterError(f"{text!r} is not a task's id and a handler, such as 7:fetch")
-    return Unfolded(parent_id=int(parent), handler=handler)
+    return ExpandedPhase(parent_id=int(parent), handler=handler)
