@@ -13,7 +13,7 @@ from fastapi.routing import iter_route_contexts
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.web import build
-from rolecall.web.dependencies import Requires, identify, let_in_anybody
+from rolecall.web.dependencies import Requires, admit_anybody, identify
 from rolecall.web.problems import ANYWHERE
 from tools.reference.markdown import cell, heading, prose, slug, table
 
@@ -81,7 +81,7 @@ def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
 def scope_of(dependant: Dependant) -> str:
     called = list(calls_of(dependant))
     told = [each.scope.value if each.scope else "known" for each in called if isinstance(each, Requires)]
-    return told[0] if told else "known" if identify in called and let_in_anybody not in called else "open"
+    return told[0] if told else "known" if identify in called and admit_anybody not in called else "open"
 
 
 def calls_of(dependant: Dependant) -> Iterator[Any]:

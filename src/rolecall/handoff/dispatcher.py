@@ -27,7 +27,17 @@ from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import REFILL, Band, Lane, Message
 from rolecall.handoff.queues import HandoffQueue
 from rolecall.handoff.reclaimer import Reclaimer
-from rolecall.handoff.roll import ANYBODY, APART, MIXED, Leader, WorkerBeat, everybody, leader_of, note_roles, pool_of
+from rolecall.handoff.roll import (
+    ANYBODY,
+    APART,
+    MIXED,
+    Leader,
+    WorkerBeat,
+    leader_of,
+    note_roles,
+    pool_of,
+    read_workers,
+)
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runs import Runs
 from rolecall.model.errors import RolecallError
@@ -174,7 +184,7 @@ class Rounds:
         now = monotonic()
         if now >= self._look_at_workers_at:
             self._look_at_workers_at = now + LOOK_AT_WORKERS_EVERY
-            self._workers = [worker for worker in await everybody(self._control) if worker.alive]
+            self._workers = [worker for worker in await read_workers(self._control) if worker.alive]
         if now >= self._watch_at:
             await self._session.run(sql.watch())
             self._watch_at = now + WATCH_EVERY

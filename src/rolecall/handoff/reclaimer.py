@@ -18,7 +18,7 @@ from rolecall.brokers import RedisLink
 from rolecall.config import failpoints
 from rolecall.handoff.lanes import Band, Entry, Lane
 from rolecall.handoff.queues import HandoffQueue
-from rolecall.handoff.roll import count_reclaimed, everybody, forget, known_roles
+from rolecall.handoff.roll import add_reclaimed, forget, read_roles, read_workers
 from rolecall.maintenance.deaths import MOST_RESCUED, rescue_in_batches, told_of
 from rolecall.maintenance.runs import Runs
 from rolecall.sql import claims
@@ -53,7 +53,7 @@ class Reclaimer:
     async def once(self) -> None:
         """Run once. Silent workers come first, so that their tasks that have not started are dispatched again."""
         await self.rescue_the_silent()
-        for role in await known_roles(self._control):
+        for role in await read_roles(self._control):
             for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
                 await self._reclaim(lane)
 
@@ -62,7 +62,7 @@ class Reclaimer:
 
         This does not prove their death, because a worker cut off from both looks the same.
         """
-        silent = [worker for worker in await everybody(self._control) if not worker.alive]
+        silent = [worker for worker in await read_workers(self._control) if not worker.alive]
         if not silent:
             return
         lost = await self._session.run(sql.sessionless([worker.number for worker in silent]))
@@ -85,7 +85,7 @@ class Reclaimer:
         returned = await self._put_back(back) if back else 0
         forgotten = await self._queue.forget_lost(lane, self._lost_after)
         if number := len(removed) + returned + forgotten:
-            await count_reclaimed(self._control, number)
+            await add_reclaimed(self._control, number)
             told = (lane.role, lane.band, returned, len(removed), forgotten)
             log.info("Role %s, %s: put back %d entries, removed %d, and removed %d marks without an entry", *told)
 

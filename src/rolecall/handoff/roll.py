@@ -31,16 +31,16 @@ __all__ = [
     "Leader",
     "LeaderNow",
     "WorkerBeat",
+    "add_reclaimed",
     "announce",
     "beat",
-    "count_reclaimed",
-    "everybody",
     "forget",
-    "known_roles",
     "leader_of",
     "note_roles",
-    "number_reclaimed",
     "pool_of",
+    "read_reclaimed",
+    "read_roles",
+    "read_workers",
 ]
 
 BEAT_EVERY = 3.0
@@ -97,7 +97,7 @@ async def announce(link: RedisLink) -> None:
     await link.call("PUBLISH", REFILL, ANYBODY)
 
 
-async def everybody(link: RedisLink) -> list[WorkerBeat]:
+async def read_workers(link: RedisLink) -> list[WorkerBeat]:
     """Return all announced workers. They are alive if their heartbeat is less than ten seconds old."""
     told = await link.call("HGETALL", WORKERS)
     heartbeats = await link.calls([("EXISTS", _heartbeat(name.decode())) for name in told])
@@ -123,17 +123,17 @@ async def note_roles(link: RedisLink, roles: Iterable[str]) -> None:
     await link.call("SADD", ROLES, *roles)
 
 
-async def known_roles(link: RedisLink) -> list[str]:
+async def read_roles(link: RedisLink) -> list[str]:
     """Return all roles that were ever dispatched."""
     return sorted(role.decode() for role in await link.call("SMEMBERS", ROLES))
 
 
-async def count_reclaimed(link: RedisLink, number: int) -> None:
+async def add_reclaimed(link: RedisLink, number: int) -> None:
     """Increment the number of reclaimed entries."""
     await link.call("INCRBY", RECLAIMED, number)
 
 
-async def number_reclaimed(link: RedisLink) -> int:
+async def read_reclaimed(link: RedisLink) -> int:
     """Return the number of reclaimed entries."""
     return int(await link.call("GET", RECLAIMED) or 0)
 

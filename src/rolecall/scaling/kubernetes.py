@@ -59,13 +59,13 @@ class Kubernetes:
         # It logs each request at INFO, and a dashboard sends one every few seconds.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-    async def look(self) -> Replicas:
+    async def read_replicas(self) -> Replicas:
         """Read the object, which contains the number of ready pods. If that is forbidden, read its scale."""
         async with _open(self._settings) as client:
             try:
-                return await self._look_at_object(client)
+                return await self._read_object(client)
             except ClusterRefused:
-                return await self._look_at_scale(client)
+                return await self._read_scale(client)
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:
         """Patch the scale subresource. If only the object may be patched, patch its `spec.replicas`."""
@@ -83,7 +83,7 @@ class Kubernetes:
             for pod, cost in costs.items():
                 await self._mark(client, pod, cost)
 
-    async def _look_at_object(self, client: AsyncClient) -> Replicas:
+    async def _read_object(self, client: AsyncClient) -> Replicas:
         with self._explained(client, "get", self._resource.plural):
             found = await client.get(self._resource.object, self._settings.workload)
         status = found.status
@@ -95,7 +95,7 @@ class Kubernetes:
             ready=(status and status.readyReplicas) or 0,
         )
 
-    async def _look_at_scale(self, client: AsyncClient) -> Replicas:
+    async def _read_scale(self, client: AsyncClient) -> Replicas:
         with self._explained(client, "get", f"{self._resource.plural}/scale"):
             found: Scale = await client.get(self._resource.scale, self._settings.workload)
         current = found.status.replicas if found.status else 0

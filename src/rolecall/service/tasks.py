@@ -30,7 +30,7 @@ from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
-from rolecall.service.redaction import require_said, shown_needs, shown_tasks
+from rolecall.service.redaction import redact_needs, redact_tasks, require_complete
 from rolecall.service.trees import gather
 from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
@@ -69,7 +69,7 @@ class Tasks:
         Raises InvalidTask, UnknownRole with a suggestion, and InvalidPayload for a payload that contains `[redacted]`
         or a pointer.
         """
-        await require_said(self._database, batch)
+        await require_complete(self._database, batch)
         try:
             return await self._database.act(_enqueuing(batch), enqueue.enqueue_many(batch, trace_context))
         except UnknownRole as error:
@@ -112,7 +112,7 @@ class Tasks:
 
     async def get(self, task_id: int) -> Task:
         """Return one task, open or finished. Raises TaskNotFound."""
-        [task] = await shown_tasks(self._database, [await self._database.run(tasks.get(task_id))])
+        [task] = await redact_tasks(self._database, [await self._database.run(tasks.get(task_id))])
         return task
 
     async def show(self, task_id: int) -> TaskHistory:
@@ -143,8 +143,8 @@ class Tasks:
             raise TaskNotFound(task_id=task_id)
         causes = causes_of(situation)
         if self._handoff is not None and situation.state is TaskState.PENDING:
-            handed_over = await self._handoff.handed_over(task_id, situation.role)
-            causes = [*causes, handed_over] if handed_over else causes
+            handoff_cause = await self._handoff.handoff_cause(task_id, situation.role)
+            causes = [*causes, handoff_cause] if handoff_cause else causes
         return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes)
 
     async def wait(self, task_id: int, seconds: float) -> Task:
@@ -225,7 +225,7 @@ class Tasks:
         """List the needs of a task with their outcomes, in the order of declaration. Raises TaskNotFound."""
         await self.get(task_id)
         needs = await self._database.run(structure.needs(task_id))
-        return await shown_needs(self._database, needs)
+        return await redact_needs(self._database, needs)
 
     async def _in_batches(
         self, action: str, verb: Verb, ids: Iterable[int], detail: Mapping[str, object] | None = None

@@ -35,7 +35,7 @@ __all__ = [
     "ForwardingGuard",
     "KeysAndSessions",
     "LocalToken",
-    "OpenToAll",
+    "NoAuthentication",
     "person",
 ]
 
@@ -53,10 +53,10 @@ OLD_HTTP = "1.0"
 log = logging.getLogger("rolecall.web")
 
 
-class OpenToAll:
+class NoAuthentication:
     """For a server that only this machine can reach: everybody is an admin, except pages of other sites."""
 
-    asks = False
+    has_sessions = False
     browser_host = None
 
     def __init__(self, settings: AccessSettings, forwarding: ForwardingGuard) -> None:
@@ -69,7 +69,7 @@ class OpenToAll:
         refuse_embedding(request, self._trusted)
         return _local(request)
 
-    async def still_knows(self, _request: Request) -> bool:
+    async def still_admits(self, _request: Request) -> bool:
         return True
 
     def takes_cookies(self, _request: Request) -> bool:
@@ -91,7 +91,7 @@ class KeysAndSessions:
     that came through a proxy are rejected.
     """
 
-    asks = True
+    has_sessions = True
 
     def __init__(
         self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard, local: LocalToken | None = None
@@ -126,7 +126,7 @@ class KeysAndSessions:
         await self._rates.count_request(caller)
         return caller
 
-    async def still_knows(self, request: Request) -> bool:
+    async def still_admits(self, request: Request) -> bool:
         """Return whether the sender of a request that is still being answered would be admitted now."""
         try:
             return await self._find(request) is not None
@@ -156,7 +156,7 @@ class KeysAndSessions:
 
     async def _find(self, request: Request) -> Caller | None:
         # Guesses from such an address use at most one connection, and do not lock out holders of a valid key.
-        worn_out = await self._rates.is_worn_out(address_of(request))
+        worn_out = await self._rates.is_exhausted(address_of(request))
         async with self._one_by_one if worn_out else nullcontext():
             if "authorization" in request.headers:
                 return await self._by_key(request, _bearer(request))

@@ -29,7 +29,7 @@ from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.maintenance.runs import Telling
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
-from rolecall.web.application import build, work_out_routes
+from rolecall.web.application import build, precompute_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
 from rolecall.web.protocol import Bounds, bounded, raise_file_limit
 from rolecall.worker.loop import run
@@ -55,7 +55,7 @@ def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> No
     """Serve requests until SIGTERM, SIGINT or SIGHUP, then let running ones finish within ten seconds."""
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
-    work_out_routes(application)
+    precompute_routes(application)
     bounds = Bounds().within(raise_file_limit())
     with upkeep(dsn, app, settings):
         run(Server(application, settings.access, bounds).serve(sockets=[listener]))

@@ -34,9 +34,9 @@ from rolecall.handoff.roll import (
     announce,
     beat,
     forget,
-    known_roles,
     leader_of,
     pool_of,
+    read_roles,
 )
 from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
@@ -199,7 +199,7 @@ class HandoffClaims:
         """For a worker of all roles, read which roles are dispatched; return whether there are more than before."""
         if self._registration.info.roles:
             return False
-        before, self._lanes = self._lanes, _lanes(await known_roles(self._connections.control))
+        before, self._lanes = self._lanes, _lanes(await read_roles(self._connections.control))
         return len(self._lanes) > len(before)
 
     async def _take(self, queue: HandoffQueue, limit: int, start: int) -> list[HeldTask]:

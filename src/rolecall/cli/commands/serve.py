@@ -25,7 +25,7 @@ from rolecall.config import AccessSettings, AuthMode, LogFormat
 from rolecall.config.parsing import HIGHEST_PORT
 from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ConfigError
-from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
+from rolecall.service.access import TOKEN_VARIABLE, ensure_token, mode_for
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
@@ -110,8 +110,8 @@ def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
     access, private = shell.settings.access, is_private(listener)
     mode = mode_for(access.auth, private=private, as_root=os.geteuid() == 0)
     if not private:
-        shell.ask(dsn, lambda services: services.startup_guard.require_somebody())
-    token = keep_token(access.token_file) if mode is AuthMode.token and access.token_file else None
+        shell.ask(dsn, lambda services: services.startup_guard.require_credentials())
+    token = ensure_token(access.token_file) if mode is AuthMode.token and access.token_file else None
     return replace(access, auth=mode, token=token)
 
 

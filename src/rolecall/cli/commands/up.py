@@ -85,5 +85,5 @@ def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[C
 
 def _tell_findings(shell: Shell, dsn: str, app: App) -> None:
     """Log the findings of the app's own checks."""
-    for found in shell.ask(dsn, lambda services: services.doctor.ask_apps(), app.checks):
+    for found in shell.ask(dsn, lambda services: services.doctor.run_app_checks(), app.checks):
         log.warning("%s: %s; %s", found.check, found.problem, found.advice)

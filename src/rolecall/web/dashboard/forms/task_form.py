@@ -30,9 +30,9 @@ __all__ = [
     "NotReadable",
     "PayloadField",
     "TaskForm",
-    "as_typed",
     "payload_fields",
     "skeleton",
+    "to_texts",
 ]
 
 READERS: Mapping[str, Callable[[str], object]] = {
@@ -156,7 +156,7 @@ class TaskForm:
         return read_field(self.typed, name, read, self.problems)
 
 
-def as_typed(payload: Mapping[str, object]) -> str:
+def to_texts(payload: Mapping[str, object]) -> str:
     """Return a payload as text."""
     return json.dumps(payload, ensure_ascii=False, indent=2)
 

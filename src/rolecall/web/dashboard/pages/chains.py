@@ -14,7 +14,7 @@ from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.model.pages import position
 from rolecall.service.tasks import STATUSES
-from rolecall.web.dashboard.drawing.tree_picture import counted
+from rolecall.web.dashboard.drawing.tree_picture import count_text
 from rolecall.web.dashboard.presenters.confirmations import before_deleting_chain
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
@@ -53,7 +53,7 @@ async def list_chains(
 async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> Response:
     """Show a chain with its last tasks, or the last ones before an index."""
     outline = await view.services.chains.outline(chain_id, before=before)
-    return view.page("chains/chain.html", outline=outline, refusal=_refusal(outline), before=before, counted=counted)
+    return view.page("chains/chain.html", outline=outline, refusal=_refusal(outline), before=before, counted=count_text)
 
 
 @router.post("/chains/{chain_id:int}/complete")

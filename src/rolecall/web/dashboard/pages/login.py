@@ -13,7 +13,7 @@ from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dashboard.flash import forget_flash, read_flash
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import first_page, redirect, shown_to
+from rolecall.web.dashboard.view import overview_address, page_context_for, redirect
 from rolecall.web.dependencies import KnownCaller
 from rolecall.web.http import forget_session, keep_session, own_address, root_of
 from rolecall.web.passwords import LONGEST
@@ -52,7 +52,7 @@ async def log_in(request: Request, name: Name, password: Password, next: Annotat
 @router.post("/logout")
 async def log_out(request: Request, caller: KnownCaller) -> Response:
     """End the session of the browser, if it has one."""
-    response = redirect(first_page(request))
+    response = redirect(overview_address(request))
     await state_of(request).logins.close(request, caller)
     forget_session(request, response)
     return response
@@ -96,7 +96,7 @@ def _form(
         "takes_token": state.access.browser_host is not None,
         "takes_cookies": state.access.takes_cookies(request),
     }
-    response = state.pages.page("login.html", shown_to(request, None, flash), context, status)
+    response = state.pages.page("login.html", page_context_for(request, None, flash), context, status)
     if flash is not None:
         forget_flash(request, response)
     return response

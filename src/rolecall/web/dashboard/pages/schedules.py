@@ -22,7 +22,7 @@ from rolecall.model.schedules import PlannedRun, Schedule, StoredSchedule
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.zones import known_zones
 from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
-from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, as_typed
+from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, to_texts
 from rolecall.web.dashboard.presenters.clock_changes import in_zone, next_clock_change, offset_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
@@ -172,14 +172,14 @@ async def explain_rhythm(
 async def ask_for_change(view: Administering, schedule_id: PathId) -> Response:
     """Show the form of an existing schedule."""
     standing = await view.services.schedules.get(schedule_id)
-    return await _page(view, ScheduleForm(typed=as_typed(standing)), standing)
+    return await _page(view, ScheduleForm(typed=to_texts(standing)), standing)
 
 
 @router.post("/schedules/{schedule_id:int}/edit")
 async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
     """Change a schedule. If it has changed meanwhile, show the stored values next to the typed ones."""
     standing = await view.services.schedules.get(schedule_id)
-    form = ScheduleForm(typed={**as_typed(standing), "enabled": "", **await _typed(view)})
+    form = ScheduleForm(typed={**to_texts(standing), "enabled": "", **await _typed(view)})
     values = form.read(immutable=standing.immutable)
     if values is None:
         return await _page(view, form, standing, 422)
@@ -193,7 +193,7 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
         )
     except RolecallError as error:
         form.blame(error)
-        shown = form.overtaken_by(standing) if isinstance(error, ScheduleChanged) else form
+        shown = form.with_stored(standing) if isinstance(error, ScheduleChanged) else form
         return await _page(view, shown, standing, http_status_for(error))
     return view.done(f"Schedule {standing.name} is changed", to=f"/schedules/{schedule_id}")
 

@@ -15,7 +15,14 @@ from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, WEEK
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
-from rolecall.web.dashboard.presenters.task import actions_on, attempts_in, failures_in, ran_for, story_of, waited_for
+from rolecall.web.dashboard.presenters.task import (
+    actions_on,
+    attempts_in,
+    failures_in,
+    run_seconds,
+    story_of,
+    waiting_seconds,
+)
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.parameters import LARGEST_ID, PathId
@@ -56,8 +63,8 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         story=story_of(detail.timeline),
         failures=failures_in(detail.timeline),
         attempts=attempts_in(detail.attempts, detail.at),
-        waited=waited_for(detail.task, detail.at),
-        ran=ran_for(detail.task, detail.at),
+        waited=waiting_seconds(detail.task, detail.at),
+        ran=run_seconds(detail.task, detail.at),
     )
 
 

@@ -9,7 +9,7 @@ from fastapi import Query, Response
 
 from rolecall.model.details import Unfolded
 from rolecall.model.errors import FilterError
-from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
+from rolecall.web.dashboard.drawing.tree_picture import count_text, draw_tree
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
 from rolecall.web.parameters import LARGEST_ID, PathId
@@ -27,7 +27,7 @@ async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Resp
     progress = await view.services.progress.tree(task_id)
     picture = draw_tree(outline, datetime.now(UTC), unfolded)
     return view.page(
-        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=counted
+        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=count_text
     )
 
 
