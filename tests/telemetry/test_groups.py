@@ -6,7 +6,7 @@ import pytest
 
 from rolecall.telemetry import Event, EventType, WorkerFacts
 from rolecall.telemetry.events import SomeTask
-from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Creations, Starts, Told, events_of
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Creations, Emission, Starts, events_of
 from rolecall.telemetry.measures import Tally
 from tests.telemetry.test_prometheus import Facts
 
@@ -78,7 +78,7 @@ def test_tasks_stored_together_are_reported_with_their_chains() -> None:
 
 
 def test_group_counts_like_its_events() -> None:
-    groups: list[Told] = [creations(None, None), starts(1, 2, 3), completions()]
+    groups: list[Emission] = [creations(None, None), starts(1, 2, 3), completions()]
     at_once, one_by_one = Tally(BOUNDS), Tally(BOUNDS)
     at_once.add(groups)
     one_by_one.add(events_of(groups, frozenset(EventType)))

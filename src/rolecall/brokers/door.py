@@ -67,8 +67,8 @@ class RedisLink(Protocol):
     async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         """Run a script. It is sent to the server once."""
 
-    async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
-        """Call `heard` with every message published on a channel. Ends only with an error or a cancellation."""
+    async def subscribe(self, channel: str, receive: Callable[[str], None]) -> None:
+        """Call `receive` with every message published on a channel. Ends only with an error or a cancellation."""
 
     async def close(self) -> None:
         """Close every connection. Idempotent."""

@@ -35,7 +35,7 @@ from rolecall.sql.events import ENDS, EventCollector
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter, Event, EventType
 from rolecall.telemetry.events import SomeTask
-from rolecall.telemetry.tracing import Asking, Tracing
+from rolecall.telemetry.tracing import EnqueueTrace, Tracing
 
 __all__ = [
     "AnyTask",
@@ -174,9 +174,9 @@ async def kept_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewT
     return batch if app is None or app.large is None else await asyncio.to_thread(kept, batch, app)
 
 
-def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:
+def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[EnqueueTrace | None]:
     """Return a context that traces an enqueue, if the app has a tracing sink."""
-    return nullcontext() if tracing is None else tracing.enqueuing(batch)
+    return nullcontext() if tracing is None else tracing.trace_enqueue(batch)
 
 
 def several(ids: int | Iterable[int]) -> list[int]:

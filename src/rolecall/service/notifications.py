@@ -12,7 +12,7 @@ from rolecall.sql.statement import Statement
 from rolecall.wake.choice import POSTGRES, choose
 from rolecall.wake.listener import PostgresTransport
 from rolecall.wake.relay import Relay
-from rolecall.wake.transport import BEAT_CHANNEL, Deaf, Reach, Transport
+from rolecall.wake.transport import BEAT_CHANNEL, NotificationsUnavailable, Reach, Transport
 
 NAME = "relay"
 BEATS_WITHIN = 5.0
@@ -45,12 +45,12 @@ def relay_of(dsn: str, settings: Settings) -> Relay | None:
 
 
 async def require_beat(transport: Transport, within: float = BEATS_WITHIN) -> None:
-    """Wait for the beat of a relay. Raises Deaf, or the error of a transport whose server is away."""
+    """Wait for the beat of a relay. Raises NotificationsUnavailable, or the error of a transport without a server."""
     try:
         async with asyncio.timeout(within), transport.subscribe([BEAT_CHANNEL]) as heard:
             await anext(heard)
     except TimeoutError:
-        raise Deaf("no relay forwards notifications to it") from None
+        raise NotificationsUnavailable("no relay forwards notifications to it") from None
 
 
 def _listening(dsn: str, listen_dsn: str | None) -> PostgresTransport:

@@ -12,7 +12,7 @@ from rolecall.model.states import LostReason
 from rolecall.sql.events import ENDS, EventCollector
 from rolecall.telemetry import Emits, Event, EventType, WorkerFacts
 from rolecall.telemetry.events import CHAIN_ENDS
-from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Starts, Told
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Emission, Starts
 from rolecall.worker.in_flight import HeldTask
 
 __all__ = ["WorkerEvents"]
@@ -50,7 +50,7 @@ class WorkerEvents:
         self._emitter = emitter
         self._name = name
         self._worker = WorkerFacts(0, name)
-        self._gathered: list[Told] = []
+        self._gathered: list[Emission] = []
         self._handing_over: asyncio.TimerHandle | None = None
         self.tells_begins = STARTED in emitter.wanted
         self.asks_for_ends = not emitter.wanted.isdisjoint(ENDS)
@@ -88,7 +88,7 @@ class WorkerEvents:
         collected = [] if collector is None else collector.told
         settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
         at = time()
-        told: list[Told] = []
+        told: list[Emission] = []
         group: Completions | None = None
         for held in held_tasks:
             report = held.report
@@ -140,7 +140,7 @@ class WorkerEvents:
         if gathered:
             self._emitter.emit(gathered)
 
-    def _tell(self, told: Iterable[Told]) -> None:
+    def _tell(self, told: Iterable[Emission]) -> None:
         self._gathered.extend(told)
         self._hand_over_soon()
 

@@ -29,14 +29,14 @@ from rolecall.handoff.roll import (
     APART,
     BEAT_EVERY,
     MIXED,
-    LeaderNow,
+    LeaderInfo,
     WorkerBeat,
     announce,
     beat,
-    forget,
     leader_of,
     pool_of,
     read_roles,
+    remove_workers,
 )
 from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
@@ -159,7 +159,7 @@ class HandoffClaims:
             async with asyncio.timeout(1.0):
                 if self._queue is not None:
                     await self._acks.flush(self._queue)
-                await forget(self._connections.control, [self._connections.name])
+                await remove_workers(self._connections.control, [self._connections.name])
         except (RedisAway, TimeoutError) as error:
             log.debug("This worker could not deregister from Redis: %s", error)
         await self._connections.close()
@@ -243,7 +243,7 @@ class HandoffClaims:
             self._acks.add(by_id[task_id], again=verdict not in GONE)
         return await self._polling.hold(claimed, worker_id, asked_at)
 
-    def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
+    def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderInfo | None) -> None:
         if leader is None:
             self._poll("No dispatcher is running (rolecall dispatch): polling instead")
         elif leader.is_of_another(pool):

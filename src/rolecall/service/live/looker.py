@@ -94,7 +94,7 @@ class ChangePoller:
     def _listener(self, connect: Connect) -> Listener:
         return Listener(
             PostgresTransport(connect, self._database.run),
-            hears=dict.fromkeys((WAKE_CHANNEL, CANCEL_CHANNEL), lambda _payload: self._waker.nudge()),
+            handlers=dict.fromkeys((WAKE_CHANNEL, CANCEL_CHANNEL), lambda _payload: self._waker.nudge()),
             on_return=self._waker.nudge,
         )
 

@@ -61,7 +61,7 @@ class Rhythm:
         self.floor = options.least
 
     def next_pause(self, seconds: float, *, has_changed: bool) -> float:
-        """Return the pause after a look that took `took` seconds; `stirred` if it found something."""
+        """Return the pause after a look that took `seconds`; `has_changed` if it found something."""
         options = self._options
         self._delay = options.least if has_changed else min(options.most, self._delay * GROWTH)
         self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.after(seconds) / options.share))

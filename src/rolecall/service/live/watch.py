@@ -24,7 +24,7 @@ WAIT = 30.0
 class Live:
     """Opens streams. The first one starts the poller, the last one stops it.
 
-    `connect` opens the listener's connection, unless `hears` returns False, because notifications would not arrive.
+    `connect` opens the connection of the listener, unless `can_listen` returns False: notifications would not arrive.
     Setting `closing` ends all streams.
     """
 

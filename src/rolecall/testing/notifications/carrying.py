@@ -134,12 +134,12 @@ async def a_listener_is_back_by_itself_and_looks(ground: Ground) -> None:
     """A listener is not alive while the server is away. After each reconnect, it asks workers to look for tasks."""
     transport = ground.carrying()
     looks: list[None] = []
-    deaf: list[Exception] = []
+    failures: list[Exception] = []
     listener = Listener(
         transport,
         {WAKE_CHANNEL: lambda _payload: None},
         lambda: looks.append(None),
-        on_deaf=deaf.append,
+        on_failure=failures.append,
         options=ListenerOptions(first_retry=0.05, longest_retry=0.2),
     )
     running = [asyncio.create_task(listener.run()), asyncio.create_task(_beat(transport))]
@@ -153,7 +153,7 @@ async def a_listener_is_back_by_itself_and_looks(ground: Ground) -> None:
             lambda: listener.alive and len(looks) > before,
             "the listener did not reconnect, or did not ask workers to look",
         )
-        require(len(deaf) == 1, f"on_deaf was called {len(deaf)} times, not once")
+        require(len(failures) == 1, f"on_failure was called {len(failures)} times, not once")
     finally:
         for task in running:
             task.cancel()
