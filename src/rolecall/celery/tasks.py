@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from rolecall.celery.canvas import Signature
 from rolecall.celery.current import AnyApp, Request, current, running
 from rolecall.celery.exceptions import MaxRetriesExceededError, Retry
-from rolecall.celery.options import Declared
+from rolecall.celery.options import DeclaredOptions
 from rolecall.celery.result import META, STATE, AsyncResult, GroupResult
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
 from rolecall.worker.context import Context
@@ -36,7 +36,7 @@ class Task:
     Calling a task calls its function; `delay` enqueues it for a worker.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str, options: Declared, app: AnyApp | None) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, options: DeclaredOptions, app: AnyApp | None) -> None:
         update_wrapper(self, function)
         self.name = name
         self.options = options
@@ -183,7 +183,7 @@ class Task:
         return f"<task: {self.name}>"
 
 
-def backoff(options: Declared, retries: int) -> float:
+def backoff(options: DeclaredOptions, retries: int) -> float:
     """Return Celery's backoff: the factor, doubled each time up to the maximum. With jitter, a random part of that."""
     longest = min(options.retry_backoff_max, max(1.0, float(options.retry_backoff)) * 2**retries)
     return random.uniform(0, longest) if options.retry_jitter else longest
