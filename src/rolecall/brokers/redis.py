@@ -17,7 +17,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.door import RedisAway, RedisRefuses, Script
-from rolecall.config.brokers import prefix_apart
+from rolecall.config.brokers import split_prefix
 
 __all__ = ["link_to"]
 
@@ -96,8 +96,8 @@ class ClientLink:
 
 
 def link_to(url: str) -> ClientLink:
-    """Create the link for a URL. Raises ValueError for an invalid URL, Unfit for an invalid prefix."""
-    url, prefix = prefix_apart(url)
+    """Create the link for a URL. Raises ValueError for an invalid URL, InvalidText for an invalid prefix."""
+    url, prefix = split_prefix(url)
     scheme = urlsplit(url).scheme
     if scheme not in SCHEMES:
         raise ValueError(f"it must start with one of {', '.join(SCHEMES)}")

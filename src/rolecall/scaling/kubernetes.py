@@ -84,7 +84,7 @@ class Kubernetes:
                 await self._mark(client, pod, cost)
 
     async def _read_object(self, client: AsyncClient) -> Replicas:
-        with self._explained(client, "get", self._resource.plural):
+        with self._explain_errors(client, "get", self._resource.plural):
             found = await client.get(self._resource.object, self._settings.workload)
         status = found.status
         return self._replicas(
@@ -96,7 +96,7 @@ class Kubernetes:
         )
 
     async def _read_scale(self, client: AsyncClient) -> Replicas:
-        with self._explained(client, "get", f"{self._resource.plural}/scale"):
+        with self._explain_errors(client, "get", f"{self._resource.plural}/scale"):
             found: Scale = await client.get(self._resource.scale, self._settings.workload)
         current = found.status.replicas if found.status else 0
         desired = found.spec.replicas if found.spec else None
@@ -129,19 +129,19 @@ class Kubernetes:
         target = self._resource.scale if by_scale else self._resource.object
         body = {"spec": {"replicas": replicas}}
         plural = self._resource.plural
-        with self._explained(client, "patch", f"{plural}/scale" if by_scale else plural):
+        with self._explain_errors(client, "patch", f"{plural}/scale" if by_scale else plural):
             await client.patch(target, self._settings.workload, body, patch_type=PatchType.MERGE, dry_run=rehearse)
 
     async def _mark(self, client: AsyncClient, pod: str, cost: int) -> None:
         body = {"metadata": {"annotations": {DELETION_COST: str(cost)}}}
         try:
-            with self._explained(client, "patch", "pods"):
+            with self._explain_errors(client, "patch", "pods"):
                 await client.patch(Pod, pod, body, patch_type=PatchType.MERGE)
         except WorkloadNotFound:
             return
 
     @contextmanager
-    def _explained(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
+    def _explain_errors(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
         """Convert errors of the client, naming the missing permission."""
         name, namespace = self._settings.workload, client.namespace
         try:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from rolecall.config.brokers import NATS, WORDS, BrokerAddress, broker_address
-from rolecall.config.parsing import Unfit
+from rolecall.config.parsing import InvalidText
 from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.wake.in_process import THIS_PROCESS, Silence
@@ -39,9 +39,9 @@ def require_named(notifications: str | Transport) -> str | BrokerAddress | Trans
         return notifications
     try:
         return broker_address(notifications)
-    except Unfit as unfit:
-        shown = notifications if unfit.shown is None else unfit.shown
-        raise ConfigError(f"{shown!r} {unfit.problem}", variable="notifications", value=shown) from None
+    except InvalidText as error:
+        shown = notifications if error.shown is None else error.shown
+        raise ConfigError(f"{shown!r} {error.problem}", variable="notifications", value=shown) from None
 
 
 def broker(address: BrokerAddress) -> Transport:

@@ -60,12 +60,12 @@ async def events_of(
                 return
             ask_at = monotonic() + heartbeat
         if not batch.is_empty:
-            yield b"".join(_written(batch))
+            yield b"".join(_format_event(batch))
         elif not stream.ended:
             yield format_sse_event(comment="heartbeat", id=batch.id)
 
 
-def _written(batch: Batch) -> Iterator[bytes]:
+def _format_event(batch: Batch) -> Iterator[bytes]:
     events = list(_events(batch))
     last = len(events) - 1
     for number, (name, data) in enumerate(events):

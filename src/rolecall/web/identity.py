@@ -60,13 +60,13 @@ class NoAuthentication:
     browser_host = None
 
     def __init__(self, settings: AccessSettings, forwarding: ForwardingGuard) -> None:
-        self._trusted = settings.trusted_origins
-        self._forwarding = forwarding
+        self._trusted_networks = settings.trusted_origins
+        self._forwarded_headers = forwarding
 
     async def identify(self, request: Request) -> Caller:
-        self._forwarding.check(request)
-        refuse_other_sites(request, self._trusted)
-        refuse_embedding(request, self._trusted)
+        self._forwarded_headers.check(request)
+        refuse_other_sites(request, self._trusted_networks)
+        refuse_embedding(request, self._trusted_networks)
         return _local(request)
 
     async def still_admits(self, _request: Request) -> bool:
@@ -76,7 +76,7 @@ class NoAuthentication:
         """Cookies count under every name, and are not needed."""
         return True
 
-    async def is_token(self, _request: Request, _shown: str) -> bool:
+    async def is_token(self, _request: Request, _token: str) -> bool:
         return False
 
     async def open_session(self, _request: Request, *, seconds: int) -> Session:
@@ -96,9 +96,9 @@ class KeysAndSessions:
     def __init__(
         self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard, local: LocalToken | None = None
     ) -> None:
-        self._trusted = settings.trusted_origins
+        self._trusted_networks = settings.trusted_origins
         self._idle = settings.session_idle_minutes * 60
-        self._forwarding = forwarding
+        self._forwarded_headers = forwarding
         self._rates = rates
         self._local = local
         self._one_by_one = asyncio.Lock()
@@ -114,15 +114,15 @@ class KeysAndSessions:
 
     async def identify(self, request: Request) -> Caller:
         """Return the caller. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
-        self._forwarding.check(request)
+        self._forwarded_headers.check(request)
         by_cookie = "authorization" not in request.headers
         if by_cookie:
-            refuse_other_sites(request, self._trusted)
+            refuse_other_sites(request, self._trusted_networks)
         caller = await self._find(request)
         if caller is None:
             await self._refuse(request)
         if by_cookie:
-            require_own_site(request, self._trusted)
+            require_own_site(request, self._trusted_networks)
         await self._rates.count_request(caller)
         return caller
 
@@ -135,8 +135,8 @@ class KeysAndSessions:
 
     async def is_token(self, request: Request, shown: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
-        self._forwarding.check(request)
-        refuse_embedding(request, self._trusted)
+        self._forwarded_headers.check(request)
+        refuse_embedding(request, self._trusted_networks)
         if self._local is not None and self._local.fits(shown):
             return True
         note_refusal(request, "keys.refused", {"what": "the local token"})
@@ -240,7 +240,7 @@ class ForwardingGuard:
             raise NotAllowed(
                 "this request came through a proxy, which others may be able to reach: serve with --auth keys"
             )
-        if not self._has_warned and _came_from_elsewhere(request):
+        if not self._has_warned and _is_cross_site(request):
             self._has_warned = True
             log.warning(UNTRUSTED_PROXY, address_of(request))
 
@@ -252,7 +252,7 @@ def _came_through(request: Request) -> bool:
     )
 
 
-def _came_from_elsewhere(request: Request) -> bool:
+def _is_cross_site(request: Request) -> bool:
     named = request.headers.get("x-forwarded-for")
     return named is not None and (address_of(request) or "") not in named
 

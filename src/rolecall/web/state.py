@@ -67,7 +67,7 @@ class Access(Protocol):
     async def still_admits(self, request: Request) -> bool:
         """Return whether the sender of a request that is still being answered would be admitted now."""
 
-    async def is_token(self, request: Request, shown: str) -> bool:
+    async def is_token(self, request: Request, token: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
 
     async def open_session(self, request: Request, *, seconds: int) -> Session:

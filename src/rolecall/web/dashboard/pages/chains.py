@@ -80,10 +80,10 @@ async def delete_chain(chain_id: PathId, view: Operating, *, cascade: Annotated[
     gone = await view.services.chains.delete([chain_id], cascade=cascade)
     if chain_id not in gone:
         raise ChainNotFound(chain_id=chain_id)
-    return _deleted(view, chain_id, gone)
+    return _deletion_sentence(view, chain_id, gone)
 
 
-def _deleted(view: View, chain_id: int, gone: dict[int, int]) -> Response:
+def _deletion_sentence(view: View, chain_id: int, gone: dict[int, int]) -> Response:
     others = f" and {len(gone) - 1} with it" if len(gone) > 1 else ""
     tasks = sum(gone.values())
     return view.done(f"Deleted chain {chain_id}{others}: {tasks} task{'s' if tasks > 1 else ''}.", to="/chains")

@@ -51,7 +51,7 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         raise TaskNotFound(task_id=task_id)
     most = MOST if whole else UNASKED
     detail = await view.services.tasks.detail(task_id, most=most, children_from=children)
-    why = await _why(view, task_id) if not detail.task.is_finished else None
+    why = await _find_why(view, task_id) if not detail.task.is_finished else None
     return view.page(
         "task/task.html",
         detail=detail,
@@ -73,7 +73,7 @@ def _holders(why: Why | None) -> tuple[int, ...]:
     return next((cause.tasks for cause in causes if cause.kind in {CauseKind.KEY_HELD, CauseKind.ONE_ROOT}), ())
 
 
-async def _why(view: View, task_id: int) -> Why | None:
+async def _find_why(view: View, task_id: int) -> Why | None:
     try:
         return await view.services.tasks.why(task_id)
     except TaskNotFound:  # deleted meanwhile

@@ -22,7 +22,7 @@ Unfold = Annotated[str, Query(max_length=400, description="The phase to unfold: 
 @router.get("/tasks/{task_id:int}/tree")
 async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
     """Show a task with its ancestors and descendants."""
-    unfolded = _unfolded(unfold)
+    unfolded = _read_unfolded(unfold)
     outline = await view.services.trees.outline(task_id, unfolded)
     progress = await view.services.progress.tree(task_id)
     picture = draw_tree(outline, datetime.now(UTC), unfolded)
@@ -31,7 +31,7 @@ async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Resp
     )
 
 
-def _unfolded(text: str) -> Unfolded | None:
+def _read_unfolded(text: str) -> Unfolded | None:
     parent, _, handler = text.partition(":")
     if not text:
         return None

@@ -98,7 +98,7 @@ def make_worker_list(
     known = sorted(workers, key=lambda worker: (roles_of(worker), _natural_sort_key(worker.name), worker.id))
     selected = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
     return WorkerList(
-        everyone=Group(roles=None, workers=known), groups=_grouped(known), page=page_of(selected, page, PAGE)
+        everyone=Group(roles=None, workers=known), groups=_group_workers(known), page=page_of(selected, page, PAGE)
     )
 
 
@@ -115,7 +115,7 @@ def clock_off(worker: RegisteredWorker) -> str | None:
     return f"its clock is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
 
 
-def _grouped(workers: Sequence[RegisteredWorker]) -> list[Group]:
+def _group_workers(workers: Sequence[RegisteredWorker]) -> list[Group]:
     by_roles: dict[str, list[RegisteredWorker]] = defaultdict(list)
     for worker in workers:
         by_roles[roles_of(worker)].append(worker)
