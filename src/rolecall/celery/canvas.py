@@ -30,7 +30,7 @@ class Canvas(ABC):
         """Return the steps in order, with unparsed options."""
 
     @abstractmethod
-    def find_app(self) -> AnyApp | None:
+    def linked(self) -> AnyApp | None:
         """Return the app that it belongs to, if known."""
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
@@ -45,7 +45,7 @@ class Canvas(ABC):
         `connection=` shares your transaction. Raises TypeError if the arguments do not fit the task, InvalidTask for an
         option without an equivalent, and the errors of `Client.enqueue`.
         """
-        app = self.find_app() or current()
+        app = self.linked() or current()
         connection = options.pop("connection", None)
         links = options.pop(LINK, None)
         steps = _not_empty(self.steps(app))
@@ -114,7 +114,7 @@ class Signature(Canvas):
             app=self._app,
         )
 
-    def find_app(self) -> AnyApp | None:
+    def linked(self) -> AnyApp | None:
         return self._app
 
     def steps(self, app: AnyApp) -> list[Step]:
@@ -141,7 +141,7 @@ class CompositeCanvas(Canvas):
     def __init__(self, *parts: Any) -> None:
         self.tasks = _flat(parts)
 
-    def find_app(self) -> AnyApp | None:
+    def linked(self) -> AnyApp | None:
         return _find_app(self.tasks)
 
     def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
@@ -170,8 +170,8 @@ class chord(Canvas):  # noqa: N801 - Celery's name for it
         self.header = header if isinstance(header, group) else group(header)
         self.body = body
 
-    def find_app(self) -> AnyApp | None:
-        return self.header.find_app()
+    def linked(self) -> AnyApp | None:
+        return self.header.linked()
 
     def steps(self, app: AnyApp) -> list[Step]:
         if self.body is None:
@@ -242,7 +242,7 @@ def _flat(parts: Sequence[Any]) -> list[Canvas]:
 
 
 def _find_app(parts: Sequence[Canvas]) -> AnyApp | None:
-    return next((app for part in parts if (app := part.find_app()) is not None), None)
+    return next((app for part in parts if (app := part.linked()) is not None), None)
 
 
 def _list_of_links(links: Any) -> list[Canvas]:

@@ -166,7 +166,7 @@ def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | No
 
 def kept(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:
     """Return the batch with large values moved to their store, if the app has one. Blocks. Raises PayloadMissing."""
-    return batch if app is None or app.large is None else app.large.detach(batch, app.handlers)
+    return batch if app is None or app.large is None else app.large.detached(batch, app.handlers)
 
 
 async def kept_async(batch: Sequence[NewTask], app: App | None) -> Sequence[NewTask]:

@@ -30,10 +30,10 @@ SHOWN = re.compile(r"\[kept elsewhere, \d+ bytes\]")
 class KeepsLarge(Protocol):
     """Stores large payload fields, and large results as a middleware; `detached` and `attached` block."""
 
-    def detach(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
+    def detached(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
         """Store the large fields of these handlers' tasks and return the tasks with pointers. Raises PayloadMissing."""
 
-    def attach(self, payload_json: str) -> str:
+    def attached(self, payload_json: str) -> str:
         """Return a stored payload with all its fields. Raises PayloadMissing."""
 
     async def __call__(self, ctx: Any, call_next: Any, /) -> object:

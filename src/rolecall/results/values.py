@@ -63,10 +63,10 @@ class LargeValues:
     def read_now(self, value: object) -> Any:
         """Return the whole payload or result like `read`, blocking."""
         if isinstance(value, Mapping) and any(map(is_pointer, value.values())):
-            return json.loads(self.attach(json.dumps(value)))
+            return json.loads(self.attached(json.dumps(value)))
         return self._results.read_now(value)
 
-    def detach(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
+    def detached(self, batch: Sequence[NewTask], handlers: Container[str]) -> Sequence[NewTask]:
         """Store the large fields of these handlers' tasks. Return the tasks with pointers. Blocking.
 
         Raises PayloadMissing.
@@ -83,7 +83,7 @@ class LargeValues:
             raise PayloadMissing(f"a field of a payload cannot be stored: {error}") from None
         return with_payloads(batch, lambda task: payloads.get(id(task), task.payload))
 
-    def attach(self, payload_json: str) -> str:
+    def attached(self, payload_json: str) -> str:
         """Return a stored payload with all its fields. Blocking. Raises PayloadMissing."""
         if not (kept := pointers_in(payload_json)):
             return payload_json

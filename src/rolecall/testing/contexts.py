@@ -230,7 +230,7 @@ class FakeContext(Context, Generic[P, R_co]):
         ):
             raise error
 
-    def end_block(self, *, committed: bool, calls_before: int) -> None:
+    def ended(self, *, committed: bool, calls_before: int) -> None:
         """Keep or discard the recorded calls of a transaction."""
         if not committed:
             del self.calls[calls_before:]
@@ -315,7 +315,7 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
                 committed = True
     finally:
         for context, number in zip(contexts, call_counts, strict=True):
-            context.end_block(committed=committed, calls_before=number)
+            context.ended(committed=committed, calls_before=number)
 
 
 def _make_claimed_task(handler: HandlerDefinition[..., Any], facts: AttemptFacts) -> ClaimedTask:

@@ -30,7 +30,7 @@ class LargeFields:
             raise PayloadMissing(
                 f"the field {names[0]!r} of the payload is stored elsewhere: pass large= to this App as well"
             )
-        whole = await asyncio.to_thread(self.store.attach, held.task.payload_json)
+        whole = await asyncio.to_thread(self.store.attached, held.task.payload_json)
         held.task = held.task._replace(payload_json=whole)
 
     async def detach(self, tasks: NextTasks | None) -> NextTasks | None:
@@ -44,7 +44,7 @@ class LargeFields:
         return tasks if tasks is None or self.store is None else with_next(tasks, self._detached)
 
     def _detached(self, batch: Sequence[NewTask]) -> Sequence[NewTask]:
-        return batch if self.store is None else self.store.detach(batch, self.handlers)
+        return batch if self.store is None else self.store.detached(batch, self.handlers)
 
 
 NOWHERE = LargeFields(None, ())
