@@ -95,9 +95,9 @@ def test_group_counts_like_its_events() -> None:
 def test_unfinished_tasks_of_a_stopped_worker_do_not_count_as_running() -> None:
     tally = Tally()
     tally.add([Event(type=EventType.WORKER_STARTED, at=0.0, worker=WORKER, data={"slots": 3}), starts(1, 2)])
-    assert (tally.processing(), tally.idle()) == ({("mail", "send"): 2}, 1)
+    assert (tally.count_running(), tally.idle()) == ({("mail", "send"): 2}, 1)
 
     tally.add([Event(type=EventType.WORKER_STOPPED, at=0.0, worker=WORKER)])
     tally.add([Event(type=EventType.WORKER_STARTED, at=0.0, worker=WORKER, data={"slots": 3}), starts(3)])
 
-    assert (tally.processing(), tally.idle()) == ({("mail", "send"): 1}, 2)
+    assert (tally.count_running(), tally.idle()) == ({("mail", "send"): 1}, 2)

@@ -19,7 +19,7 @@ from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.sql import roles
 from rolecall.web import build
@@ -189,7 +189,7 @@ async def locked(database: str, sql: Connection) -> AsyncIterator[Locked]:
     set_state(application, replace(application.state.rolecall, heartbeat=0.2))
     async with served(application) as site:
         pool = application.state.rolecall.pool
-        yield Locked(site=site, services=Services(Pooled(pool, Actor(name="root", via="cli"))))
+        yield Locked(site=site, services=Services(PooledDatabase(pool, Actor(name="root", via="cli"))))
 
 
 async def open_streams(stack: AsyncExitStack, site: Site, number: int, headers: dict[str, str]) -> None:

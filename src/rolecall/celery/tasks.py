@@ -11,7 +11,7 @@ from functools import update_wrapper
 from typing import Any, NoReturn
 
 from rolecall.celery.canvas import Signature
-from rolecall.celery.current import AnyApp, Request, current, running
+from rolecall.celery.current import AnyApp, Request, current, current_request
 from rolecall.celery.exceptions import MaxRetriesExceededError, Retry
 from rolecall.celery.options import DeclaredOptions
 from rolecall.celery.result import META, STATE, AsyncResult, GroupResult
@@ -65,12 +65,12 @@ class Task:
     @property
     def request(self) -> Request:
         """The current attempt, or an empty request."""
-        return running()
+        return current_request()
 
     @property
     def context(self) -> Context:
         """Rolecall's context of the current attempt. Raises InvalidTask if there is none."""
-        found = running().context
+        found = current_request().context
         if found is None:
             raise InvalidTask(f"{self.name} was called as a function, without an attempt")
         return found
@@ -136,7 +136,7 @@ class Task:
         """
         if args is not None or kwargs is not None or not throw:
             raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
-        request = running()
+        request = current_request()
         most = self.max_retries if max_retries is None else max_retries
         cause = exc or sys.exception()
         if request.called_directly:
@@ -157,12 +157,12 @@ class Task:
             return
         words = dict(options.retry_kwargs or {})
         if options.retry_backoff:
-            words["countdown"] = backoff(options, running().retries)
+            words["countdown"] = backoff(options, current_request().retries)
         self.retry(exc=error, **words)
 
     def update_state(self, task_id: str | None = None, state: str | None = None, meta: Any = None) -> None:
         """Write a state and metadata into the task's info, shown by AsyncResult while the task runs."""
-        if task_id is not None and task_id != running().id:
+        if task_id is not None and task_id != current_request().id:
             raise InvalidTask("update_state(task_id=) has no equivalent: a task can only update itself")
         self.context.wait(self.context.info({STATE: state, META: meta}))
 

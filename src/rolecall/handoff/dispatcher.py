@@ -137,7 +137,7 @@ class Dispatcher:
 
     async def _warn_of_another_pool(self, pool: str) -> None:
         leads = await leader_of(self._connections.control)
-        mixed = leads is not None and leads.is_of_another(pool)
+        mixed = leads is not None and leads.leads_for_another(pool)
         if mixed and not self._mixed:
             log.warning("%s; workers of this database poll. %s", MIXED, APART)
         self._mixed = mixed

@@ -148,7 +148,7 @@ class LeaderInfo(NamedTuple):
     kind: str = ""
     pool: str = ""
 
-    def is_of_another(self, pool: str) -> bool:
+    def leads_for_another(self, pool: str) -> bool:
         """Return whether it is known to lead for another database."""
         return bool(self.pool and pool) and self.pool != pool
 

@@ -121,7 +121,7 @@ class InTransaction:
             await self._within.note(event, outcome)
 
 
-class Pooled:
+class PooledDatabase:
     """A database on a pool, with any number of concurrent statements. Queries may use a separate pool, `reads`.
 
     A query that takes longer than `longest_read` seconds is also cancelled in the server, and raises

@@ -116,18 +116,18 @@ class Doctor:
         yield health_checks.settings(server, limits)
         yield health_checks.counters(server, limits)
         yield health_checks.snapshots(await run(doctor.oldest_snapshot()), limits)
-        yield health_checks.prepared(await run(doctor.prepared_transactions()), limits)
+        yield health_checks.prepared_transactions(await run(doctor.prepared_transactions()), limits)
         yield health_checks.slots(await self._slots(), limits)
         yield health_checks.tables(await run(doctor.tables()))
         yield health_checks.clocks(await run(doctor.clocks()), here, limits)
-        yield health_checks.stranded(await run(doctor.stranded_work()))
+        yield health_checks.stranded_work(await run(doctor.stranded_work()))
         yield health_checks.hidden_values(await run(roles.list_handlers()))
-        yield health_checks.withdrawn(await run(schedules.list_()))
+        yield health_checks.withdrawn_schedules(await run(schedules.list_()))
         yield health_checks.partitions(await run(doctor.missing_partitions()))
         yield health_checks.retention(await run(doctor.unpruned()), limits)
         yield health_checks.duties(await run(doctor.duties()), limits)
         yield health_checks.leases(await run(doctor.overdue_leases()), limits)
-        yield health_checks.uncounted(await run(doctor.uncounted()), limits)
+        yield health_checks.uncounted_changes(await run(doctor.uncounted()), limits)
         yield health_checks.endless_keys(await run(access.endless_admin_keys()))
 
     async def _slots(self) -> list[StaleSlot]:
@@ -154,7 +154,7 @@ class Doctor:
         try:
             await require_beat(transport)
         except Exception as error:  # noqa: BLE001 - a failing transport must not stop the other checks
-            return list(health_checks.nothing_relayed(transport.name, str(error)))
+            return list(health_checks.silent_relay(transport.name, str(error)))
         return []
 
     async def _check_standby(self, standby_url: str) -> list[Finding]:

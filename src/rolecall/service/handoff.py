@@ -76,7 +76,7 @@ async def _read_state(connections: Connections, pool: str) -> HandoffNow:
     return HandoffNow(
         kind=kind,
         dispatcher=leader.name if leader else None,
-        mixed=leader is not None and leader.is_of_another(pool),
+        mixed=leader is not None and leader.leads_for_another(pool),
         workers=sum(worker.alive for worker in await read_workers(control)),
         reclaimed=await read_reclaimed(control),
         evicts=await _evicts(control),

@@ -119,7 +119,7 @@ def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
             )
 
 
-def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
+def prepared_transactions(found: list[PreparedTransaction], limits: Limits) -> Findings:
     """Check for prepared transactions that are never finished."""
     for transaction in found:
         if severity := limits.prepared.judge(transaction.seconds):
@@ -175,7 +175,7 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
             )
 
 
-def stranded(found: list[StrandedWork]) -> Findings:
+def stranded_work(found: list[StrandedWork]) -> Findings:
     """Check for tasks that no worker would claim."""
     for work in found:
         what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
@@ -197,7 +197,7 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
             )
 
 
-def withdrawn(schedules: list[StoredSchedule]) -> Findings:
+def withdrawn_schedules(schedules: list[StoredSchedule]) -> Findings:
     """Check for schedules that their app no longer declares."""
     for schedule in schedules:
         if schedule.withdrawn:
@@ -285,7 +285,7 @@ def _table_of(kind: Unpruned) -> str:
     return "rolecall.finished_tasks" if kind.kind == "task_partitions" else "rolecall.task_events"
 
 
-def uncounted(found: list[Uncounted], limits: Limits) -> Findings:
+def uncounted_changes(found: list[Uncounted], limits: Limits) -> Findings:
     """Check that finished tasks are counted."""
     for those in found:
         if severity := limits.uncounted.judge(those.seconds):
@@ -331,7 +331,7 @@ def nowhere_to_listen(problem: str) -> Findings:
     )
 
 
-def nothing_relayed(broker: str, problem: str) -> Findings:
+def silent_relay(broker: str, problem: str) -> Findings:
     """Report that a broker relays no notifications."""
     yield _warning(
         "notifications",

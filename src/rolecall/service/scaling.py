@@ -74,7 +74,7 @@ class Scaling:
             unmarked=unmarked,
         )
 
-    async def leaving(self, before: Replicas, replicas: int) -> list[PodWork]:
+    async def leaving_pods(self, before: Replicas, replicas: int) -> list[PodWork]:
         """Return the pods that would stop at this number. A pod without known workers counts as idle."""
         pods = await self._pods(before)
         scale_down = choose(before, replicas, pods)

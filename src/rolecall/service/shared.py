@@ -31,7 +31,7 @@ log = logging.getLogger("rolecall.service")
 TRIES = 3
 
 
-class Shared(Generic[T]):
+class SharedResult(Generic[T]):
     """A cached result, which is computed again if it is older than `seconds` (more for expensive results).
 
     If there is an older result, callers wait for a new one up to `patience` seconds (None: without limit).
@@ -82,7 +82,7 @@ class Shared(Generic[T]):
         started = self._clock()
         answer = await self._make()
         finished = self._clock()
-        cost = self._cost.after(finished - started)
+        cost = self._cost.add_run(finished - started)
         self._answers = [answer]
         self._keep_until = finished + max(self._seconds, min(LONGEST, cost / SHARE))
 
@@ -96,7 +96,7 @@ class Cost:
     def __init__(self) -> None:
         self._tries = deque([0.0] * (TRIES - 1), maxlen=TRIES)
 
-    def after(self, seconds: float) -> float:
+    def add_run(self, seconds: float) -> float:
         """Add a run and return the cost."""
         self._tries.append(seconds)
         return min(self._tries)

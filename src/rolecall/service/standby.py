@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
-from rolecall.service.database import QUERY_CANCELED, Database, Inspection, Pooled
+from rolecall.service.database import QUERY_CANCELED, Database, Inspection, PooledDatabase
 from rolecall.sql.statement import Statement
 
 __all__ = ["Standby"]
@@ -48,7 +48,7 @@ class Standby:
         """Return a database that queries the standby first, or the primary after a recent change or failure."""
         if monotonic() < max(self._away_until, self._changed.get(primary.actor.name, 0.0)):
             return primary
-        return _StandbyFirst(Pooled(self.pool, primary.actor, longest_read=self._longest_read), primary, self)
+        return _StandbyFirst(PooledDatabase(self.pool, primary.actor, longest_read=self._longest_read), primary, self)
 
     def note_failure(self, error: DatabaseError) -> None:
         """Use only the primary for a while after an error."""

@@ -128,13 +128,13 @@ class Tally:
         with self._lock:
             return {place: series.number for (counted, place), series in self._series.items() if counted is kind}
 
-    def processing(self) -> Counter[Place]:
+    def count_running(self) -> Counter[Place]:
         """Return the number of running attempts for each role and handler."""
         with self._lock:
             return self._under_way() - self._abandoned
 
     def idle(self) -> int:
-        running = self.processing().total()
+        running = self.count_running().total()
         with self._lock:
             return max(0, sum(self._slots.values()) - running)
 

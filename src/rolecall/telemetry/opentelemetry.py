@@ -282,7 +282,7 @@ class _Measures:
         ]
 
     def _observe_processing(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        return [metrics.Observation(number, _labels(place)) for place, number in self._tally.processing().items()]
+        return [metrics.Observation(number, _labels(place)) for place, number in self._tally.count_running().items()]
 
     def _observe_idle(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
         return [metrics.Observation(self._tally.idle())]

@@ -74,7 +74,7 @@ class Prometheus(Collector):
         processing = GaugeMetricFamily(
             "rolecall_job_type_processing", "Attempts running in this process.", labels=BY_HANDLER
         )
-        for place, number in self.tally.processing().items():
+        for place, number in self.tally.count_running().items():
             processing.add_metric(place, number)
         yield processing
         idle = GaugeMetricFamily("rolecall_slots_idle", "Free slots in this process.")

@@ -19,7 +19,7 @@ from rolecall.sql.schedules import present
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
-from rolecall.testing.schedules import Session, declared, next_run
+from rolecall.testing.schedules import Session, next_run, store_declarations
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
@@ -92,7 +92,7 @@ async def drain(  # sizes: each is an argument of the call
         async with asyncio.timeout(timeout) as limit, await connect_async(dsn_of(dsn), "draining") as connection:
             began = await run_async(connection, present()) if mover is None else mover.begin(connection)
             if schedules:
-                await declared(Session(connection), app)
+                await store_declarations(Session(connection), app)
             await _work_off(app, dsn, options, connection, schedules=schedules)
             while mover is not None and mover.advance(await _next(connection, schedules=schedules)):
                 await _work_off(app, dsn, options, connection, schedules=schedules)

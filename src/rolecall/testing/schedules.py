@@ -22,7 +22,7 @@ from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
 from rolecall.worker.registration import declare_unchecked
 
-__all__ = ["Fired", "Session", "declared", "fire_schedules", "next_run"]
+__all__ = ["Fired", "Session", "fire_schedules", "next_run", "store_declarations"]
 
 T = TypeVar("T")
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -118,7 +118,7 @@ class Session:
 
 
 async def _fire(session: Session, app: App, clock: Clock | None, until: datetime | timedelta | None) -> list[Fired]:
-    await declared(session, app)
+    await store_declarations(session, app)
     latest = await session.run(LATEST_RUN)
     await fire(session)
     if clock is not None and until is not None:
@@ -136,7 +136,7 @@ async def _move(session: Session, clock: Clock, moment: datetime) -> None:
     await clock.show(session.connection)
 
 
-async def declared(session: Session, app: App) -> None:
+async def store_declarations(session: Session, app: App) -> None:
     """Store the app's declarations, as a worker does when it starts."""
     app.check()
     await declare_unchecked(session, app)

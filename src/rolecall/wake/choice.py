@@ -22,7 +22,7 @@ def choose(notifications: str | Transport, postgres: Transport) -> Transport:
     """
     if not isinstance(notifications, str):
         return notifications
-    match require_named(notifications):
+    match parse_notifications(notifications):
         case BrokerAddress() as address:
             return broker(address)
         case "poll":
@@ -33,7 +33,7 @@ def choose(notifications: str | Transport, postgres: Transport) -> Transport:
             return postgres
 
 
-def require_named(notifications: str | Transport) -> str | BrokerAddress | Transport:
+def parse_notifications(notifications: str | Transport) -> str | BrokerAddress | Transport:
     """Return what a text names: a keyword or a broker. Raises ConfigError for anything else."""
     if not isinstance(notifications, str) or notifications in WORDS:
         return notifications

@@ -20,11 +20,11 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError, InvalidDeclaration
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.handoff import Handoff
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
-from rolecall.service.shared import Shared
+from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.sql import doctor, overview
@@ -154,7 +154,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         ForwardingGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
     )
     closing = asyncio.Event()
-    looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
+    looking = PooledDatabase(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
     return WebState(
         settings=settings,
@@ -173,10 +173,10 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         ),
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),
-        gauges=Shared(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
-        duties=Shared(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
+        gauges=SharedResult(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
+        duties=SharedResult(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
         pages=pages,
-        refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
+        refusals=Refusals(lambda actor, event, outcome: PooledDatabase(pool, actor).note(event, outcome)),
         redis=redis,
         closing=closing,
     )

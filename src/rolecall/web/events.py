@@ -53,7 +53,7 @@ async def events_of(
     """
     yield format_sse_event(event="connected", data_str="{}", id=stream.id)
     ask_at = monotonic() + heartbeat
-    while not stream.ended:
+    while not stream.is_ended:
         batch = await stream.next(max(0.0, ask_at - monotonic()))
         if monotonic() >= ask_at:
             if not await may_stay():
@@ -61,7 +61,7 @@ async def events_of(
             ask_at = monotonic() + heartbeat
         if not batch.is_empty:
             yield b"".join(_format_event(batch))
-        elif not stream.ended:
+        elif not stream.is_ended:
             yield format_sse_event(comment="heartbeat", id=batch.id)
 
 

@@ -130,7 +130,7 @@ class BufferedAnswer:
         return KeptAnswer(status=start["status"], location=location and location.decode(), body=body.decode())
 
 
-class Once:
+class OnceMiddleware:
     """Middleware that runs each request with a key in one transaction and commits before it responds."""
 
     def __init__(self, application: ASGIApp) -> None:
@@ -203,7 +203,7 @@ OperatesOnceByForm = Annotated[Services, Depends(_operate_once_by_form)]
 
 def install_idempotency(application: FastAPI) -> None:
     """Install support for the Idempotency-Key on routes that take OperatesOnce."""
-    application.add_middleware(Once)
+    application.add_middleware(OnceMiddleware)
     application.exception_handler(AlreadyAnswered)(_answer_again)
 
 

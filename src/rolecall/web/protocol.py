@@ -24,8 +24,8 @@ __all__ = [
     "BoundedProtocol",
     "Bounds",
     "Connection",
-    "Places",
-    "bounded",
+    "ConnectionSlots",
+    "make_protocol",
     "raise_file_limit",
 ]
 
@@ -63,7 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
     framing. One read (256 kB) can exceed the limit before it is noticed.
     """
 
-    def __init__(self, *arguments: Any, places: Places, **named: Any) -> None:
+    def __init__(self, *arguments: Any, places: ConnectionSlots, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._places = places
         self._bounds = places.bounds
@@ -183,9 +183,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 return float("inf")
 
 
-def bounded(bounds: Bounds) -> tuple[partial[BoundedProtocol], Places]:
+def make_protocol(bounds: Bounds) -> tuple[partial[BoundedProtocol], ConnectionSlots]:
     """Return the factory of a server's connections, and the places that they share."""
-    places = Places(bounds)
+    places = ConnectionSlots(bounds)
     return partial(BoundedProtocol, places=places), places
 
 
@@ -227,7 +227,7 @@ class Connection(Protocol):
         """Close the connection immediately."""
 
 
-class Places:
+class ConnectionSlots:
     """Assigns and frees the places of connections, and logs how many connections it closed, and why."""
 
     def __init__(self, bounds: Bounds) -> None:

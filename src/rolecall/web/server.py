@@ -31,7 +31,7 @@ from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
 from rolecall.web.application import build, precompute_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
-from rolecall.web.protocol import Bounds, bounded, raise_file_limit
+from rolecall.web.protocol import Bounds, make_protocol, raise_file_limit
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
     """A server with limits, which ends its open streams before it waits for requests to finish."""
 
     def __init__(self, application: FastAPI, access: AccessSettings, bounds: Bounds | None = None) -> None:
-        protocol, self._places = bounded(bounds or Bounds())
+        protocol, self._places = make_protocol(bounds or Bounds())
         super().__init__(
             uvicorn.Config(
                 application,

@@ -18,11 +18,11 @@ from rolecall.model.audit import Actor
 from rolecall.model.doctor import DutyState
 from rolecall.model.errors import NotAllowed
 from rolecall.model.overview import RoleGauges
-from rolecall.service.database import Database, Pooled
+from rolecall.service.database import Database, PooledDatabase
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.services import Services
-from rolecall.service.shared import Shared
+from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.web.dashboard.rendering import Renderer
@@ -104,8 +104,8 @@ class WebState:
     live: Live
     waits: Waits
     overview: Overview
-    gauges: Shared[list[RoleGauges]]
-    duties: Shared[list[DutyState]]
+    gauges: SharedResult[list[RoleGauges]]
+    duties: SharedResult[list[DutyState]]
     pages: Renderer
     refusals: Refusals
     redis: RedisLink | None = None
@@ -128,7 +128,7 @@ class WebState:
         return self.services(caller)
 
     def _primary(self, caller: Caller) -> Database:
-        return Pooled(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
+        return PooledDatabase(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
 
 
 def set_state(application: FastAPI, state: WebState) -> None:

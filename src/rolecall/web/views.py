@@ -23,9 +23,9 @@ __all__ = [
     "ShownTask",
     "listed_chain",
     "listed_task",
-    "shown_chain",
-    "shown_schedule",
-    "shown_task",
+    "view_of_chain",
+    "view_of_schedule",
+    "view_of_task",
 ]
 
 
@@ -115,13 +115,13 @@ def listed_task(task: TaskSummary, names: SecondNames) -> ListedTask:
     return ListedTask(**_values(task, LISTED), **_counts_of(task), second_names=names.shown(task.key))
 
 
-def shown_task(task: Task, names: SecondNames) -> ShownTask:
+def view_of_task(task: Task, names: SecondNames) -> ShownTask:
     """Return a task with all its fields."""
     named = names.shown(task.key, task.payload)
     return ShownTask(**_values(task, SHOWN), **_counts_of(task), unstored=why_unstored(task.result), second_names=named)
 
 
-def shown_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
+def view_of_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
     """Return a schedule for a response."""
     hours = None if schedule.every is None else schedule.every / HOUR
     named = names.shown(schedule.key, schedule.payload)
@@ -133,7 +133,7 @@ def listed_chain(chain: ChainSummary) -> ListedChain:
     return ListedChain(**_values(chain, CHAIN_FIELDS))
 
 
-def shown_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
+def view_of_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
     """Return a chain with all its fields."""
     stored = _values(chain, CHAIN_FIELDS)
     return ShownChain(

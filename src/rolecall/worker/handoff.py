@@ -246,7 +246,7 @@ class HandoffClaims:
     def _go_by(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderInfo | None) -> None:
         if leader is None:
             self._poll("No dispatcher is running (rolecall dispatch): polling instead")
-        elif leader.is_of_another(pool):
+        elif leader.leads_for_another(pool):
             self._poll(f"{MIXED}: polling instead. {APART}")
         elif leader.kind != kind:
             self._poll(f"The dispatcher uses {leader.kind}, but this worker uses {kind}: polling instead")

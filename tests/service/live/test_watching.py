@@ -156,9 +156,9 @@ async def test_stream_for_an_unknown_role_or_task_is_rejected(live: Live) -> Non
 async def test_all_streams_end_when_the_server_stops(live: Live, closing: asyncio.Event) -> None:
     async with live.watch(ALL) as one, live.watch(ALL) as two:
         closing.set()
-        await until(one, lambda _batch: one.ended)
+        await until(one, lambda _batch: one.is_ended)
 
-        assert two.ended
+        assert two.is_ended
 
 
 async def test_late_commit_is_reported(

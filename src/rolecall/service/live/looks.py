@@ -64,7 +64,7 @@ class Rhythm:
         """Return the pause after a look that took `seconds`; `has_changed` if it found something."""
         options = self._options
         self._delay = options.least if has_changed else min(options.most, self._delay * GROWTH)
-        self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.after(seconds) / options.share))
+        self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.add_run(seconds) / options.share))
         return max(self._delay, self.floor)
 
 

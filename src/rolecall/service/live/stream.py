@@ -60,7 +60,7 @@ class Stream:
         self._ended = False
 
     @property
-    def ended(self) -> bool:
+    def is_ended(self) -> bool:
         """True if there will be no more updates."""
         return self._ended
 

@@ -21,7 +21,7 @@ PAYLOADS = ("mail", "", "mail:7,12", "größer", "mail:" + ",".join(str(2**62 + 
 
 async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
     """Payloads arrive unchanged, on the channel on which they were published."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     sent = [(channel, payload) for channel in CHANNELS for payload in PAYLOADS]
     async with transport.subscribe(CHANNELS) as messages:
         for channel, payload in sent:
@@ -33,7 +33,7 @@ async def every_channel_carries_what_it_is_given(ground: Ground) -> None:
 
 async def every_subscriber_receives(ground: Ground) -> None:
     """Every subscriber receives every notification."""
-    one, other = ground.carrying(), ground.carrying()
+    one, other = ground.delivering_transport(), ground.delivering_transport()
     async with (
         one.subscribe([WAKE_CHANNEL]) as first,
         one.subscribe([WAKE_CHANNEL]) as second,
@@ -48,7 +48,7 @@ async def every_subscriber_receives(ground: Ground) -> None:
 
 async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
     """Only the subscribed channels are received."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     async with transport.subscribe([WAKE_CHANNEL]) as messages:
         await transport.publish(CANCEL_CHANNEL, "7")
         await transport.publish(WAKE_CHANNEL, "mail")
@@ -58,7 +58,7 @@ async def channels_that_nobody_asked_for_stay_silent(ground: Ground) -> None:
 
 async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
     """A notification published right after entering the block is received: the subscription is active."""
-    transport, speaker = ground.carrying(), ground.carrying()
+    transport, speaker = ground.delivering_transport(), ground.delivering_transport()
     for number in range(TIMES):
         async with transport.subscribe([WAKE_CHANNEL]) as messages:
             await speaker.publish(WAKE_CHANNEL, str(number))
@@ -69,7 +69,7 @@ async def a_subscription_hears_from_its_beginning_on(ground: Ground) -> None:
 
 async def leaving_is_prompt_and_leaves_nothing_running(ground: Ground) -> None:
     """A cancelled subscriber ends promptly and leaves no asyncio tasks behind."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     before = asyncio.all_tasks()
 
     async def listen() -> None:
@@ -101,7 +101,7 @@ async def closing_twice_does_no_harm(ground: Ground) -> None:
 
 async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
     """The subscription raises within seconds when the server goes away."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     async with transport.subscribe(CHANNELS) as messages:
         await ground.take_away()
         try:
@@ -118,7 +118,7 @@ async def a_subscription_ends_when_its_server_goes_away(ground: Ground) -> None:
 
 async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
     """Without a server, subscribing and publishing raise within seconds. Once it is back, the transport works."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     await transport.publish(WAKE_CHANNEL, "before")
     await ground.take_away()
     require(await _fails(transport.publish(WAKE_CHANNEL, "lost")), "publishing without a server did not raise")
@@ -132,7 +132,7 @@ async def a_server_that_is_away_is_no_silence(ground: Ground) -> None:
 
 async def a_listener_reconnects_and_looks_for_tasks(ground: Ground) -> None:
     """A listener is not alive while the server is away. After each reconnect, it asks workers to look for tasks."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     returns: list[None] = []
     failures: list[Exception] = []
     listener = Listener(

@@ -65,7 +65,7 @@ class Ground:
         if self.restore is not None:
             await self.restore()
 
-    def carrying(self) -> Transport:
+    def delivering_transport(self) -> Transport:
         """Create a transport that can deliver notifications. Raises NotHere if this one cannot."""
         transport = self.transport()
         if transport.reach is Reach.NOTHING:
@@ -101,7 +101,7 @@ async def next_of(messages: AsyncIterator[Message]) -> Message:
 
 
 @asynccontextmanager
-async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
+async def collect_payloads(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
     """Collect the payloads of a channel."""
     payloads: asyncio.Queue[str] = asyncio.Queue()
 
@@ -121,7 +121,7 @@ async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Q
 @asynccontextmanager
 async def run_relay(ground: Ground) -> AsyncIterator[None]:
     """Run a relay from Postgres to the transport, if it needs one."""
-    target = ground.carrying()
+    target = ground.delivering_transport()
     if target.reach is not Reach.RELAYED:
         yield
         return

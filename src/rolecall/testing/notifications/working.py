@@ -24,7 +24,7 @@ from rolecall.model.workers import WorkerCommand, WorkerInfo
 from rolecall.sql import roles, workers
 from rolecall.testing.draining import working
 from rolecall.testing.notifications.faults import lossy, repeating, shuffling
-from rolecall.testing.notifications.ground import PATIENCE, Case, Ground, NotHere, hearing, require, run_relay
+from rolecall.testing.notifications.ground import PATIENCE, Case, Ground, NotHere, collect_payloads, require, run_relay
 from rolecall.wake.transport import PAUSE_CHANNEL, WAKE_CHANNEL, Reach, Transport
 from rolecall.worker.options import WorkerOptions
 
@@ -117,7 +117,7 @@ async def scene(ground: Ground, *transports: Transport, poll_interval: float = N
 
 async def a_worker_hears_of_work_and_of_cancellations(ground: Ground) -> None:
     """Notifications arrive long before the next poll."""
-    async with scene(ground, ground.carrying()) as scene_:
+    async with scene(ground, ground.delivering_transport()) as scene_:
         await scene_.quiet()
         task = await scene_.client.enqueue("count", {"n": 1})
         await scene_.wait_for_end(task.id, "completed", "an enqueue")
@@ -131,7 +131,7 @@ async def a_worker_hears_of_work_and_of_cancellations(ground: Ground) -> None:
 async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None:
     """Notifications from other database sessions also arrive long before the next poll."""
     transport = _of_the_database(ground)
-    async with scene(ground, transport) as scene_, hearing(ground.transport(), PAUSE_CHANNEL) as pauses:
+    async with scene(ground, transport) as scene_, collect_payloads(ground.transport(), PAUSE_CHANNEL) as pauses:
         await scene_.quiet()
         await run_async(scene_.connection, roles.pause(ROLE, None, None))
         require(await _next(pauses) == ROLE, "the pause of another role was received")
@@ -154,7 +154,11 @@ async def a_worker_hears_of_pauses_commands_and_handlers(ground: Ground) -> None
 
 async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> None:
     """A wake names one worker more than there are tasks, or none for all workers. One task does not wake a fleet."""
-    async with scene(ground) as scene_, run_relay(ground), hearing(ground.carrying(), WAKE_CHANNEL) as wakes:
+    async with (
+        scene(ground) as scene_,
+        run_relay(ground),
+        collect_payloads(ground.delivering_transport(), WAKE_CHANNEL) as wakes,
+    ):
         for number in range(6):
             worker_id = await run_async(scene_.connection, workers.register(_worker(number)))
             await run_async(scene_.connection, workers.mark_idle(worker_id, idle=True))
@@ -169,7 +173,7 @@ async def a_wake_names_one_worker_more_than_there_are_tasks(ground: Ground) -> N
 
 async def only_who_is_named_looks(ground: Ground) -> None:
     """The workers that a wake names claim tasks, the others do not. A wake without names reaches all."""
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     async with scene(ground, ground.transport(), ground.transport()) as scene_:
         await scene_.quiet(2)
         chosen, since = await scene_.query_value("select min(id) from rolecall.workers"), await _database_time(scene_)
@@ -203,7 +207,7 @@ async def what_comes_in_another_order_is_done_all_the_same(ground: Ground) -> No
 
 async def a_worker_polls_through_an_outage_and_hears_again_after_it(ground: Ground) -> None:
     """Without a server, tasks are noticed within seconds. After it returns, they are noticed at once."""
-    async with scene(ground, ground.carrying()) as scene_:
+    async with scene(ground, ground.delivering_transport()) as scene_:
         await ground.take_away()
         task = await scene_.client.enqueue("count", {"n": 1})
         await scene_.wait_for_end(task.id, "completed", "an enqueue during the outage")
@@ -226,7 +230,7 @@ CASES: tuple[Case, ...] = (
 
 
 def _of_the_database(ground: Ground) -> Transport:
-    transport = ground.carrying()
+    transport = ground.delivering_transport()
     if transport.reach is Reach.PROCESS:
         raise NotHere("the transport is limited to this process")
     return transport

@@ -21,7 +21,7 @@ from rolecall.web.problems import Responses, refuses
 from rolecall.web.second_names import MARK, Naming
 from rolecall.web.state import state_of
 from rolecall.web.task_filters import Listing, resolve_filter
-from rolecall.web.views import ListedTask, ShownTask, listed_task, shown_task
+from rolecall.web.views import ListedTask, ShownTask, listed_task, view_of_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
@@ -71,7 +71,7 @@ async def get_history(services: Reads, role: ShortText | None = None, minutes: M
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
 async def get_task(task_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
     """Return one task, open or finished, with its payload and result."""
-    return with_etag(request, shown_task(await services.tasks.get(task_id), names))
+    return with_etag(request, view_of_task(await services.tasks.get(task_id), names))
 
 
 @router.get("/{task_id:int}/payload")

@@ -112,7 +112,7 @@ def draw_tree(outline: Outline, now: datetime, unfolded: Unfolded | None = None)
     """Draw the outline of a tree; `unfolded` is the phase that the request unfolds."""
     items = items_of(outline)
     arrangement = arrange(branch_of(items))
-    places = {place.key: place.moved(MARGIN, MARGIN) for place in arrangement.places}
+    places = {place.key: place.shift(MARGIN, MARGIN) for place in arrangement.places}
     lines = (*_descents(items, places), *_needs(outline, places))
     return TreePicture(
         width=arrangement.width + 2 * MARGIN,

@@ -65,7 +65,7 @@ class ScheduleForm:
         if rhythm not in values and rhythm not in self.problems:
             self.problems[rhythm] = NEEDED
         if not immutable:
-            values |= self._beside()
+            values |= self._read_other_fields()
         return None if self.problems else values
 
     def blame(self, error: RolecallError) -> None:
@@ -88,7 +88,7 @@ class ScheduleForm:
             return False
         return not immutable or name in EDITABLE
 
-    def _beside(self) -> dict[str, Any]:
+    def _read_other_fields(self) -> dict[str, Any]:
         values: dict[str, Any] = {"enabled": bool(self.typed.get("enabled"))}
         if not self.typed.get("key"):
             values["key"] = None

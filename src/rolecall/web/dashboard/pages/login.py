@@ -15,7 +15,7 @@ from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import overview_address, page_context_for, redirect
 from rolecall.web.dependencies import KnownCaller
-from rolecall.web.http import forget_session, keep_session, own_address, root_of
+from rolecall.web.http import forget_session, own_address, root_of, set_session_cookie
 from rolecall.web.passwords import LONGEST
 from rolecall.web.state import require_cookies, state_of
 
@@ -45,7 +45,7 @@ async def log_in(request: Request, name: Name, password: Password, next: Annotat
     except TooManyRequests as error:
         return _wait(request, next, error.retry_after)
     response = redirect(own_address(root_of(request.scope), next))
-    keep_session(request, response, session, logins.seconds)
+    set_session_cookie(request, response, session, logins.seconds)
     return response
 
 
@@ -72,7 +72,7 @@ async def enter(request: Request, token: str = "", next: str = "/") -> Response:
     if not access.takes_cookies(request):
         return redirect(str(request.url.replace(hostname=access.browser_host)))
     response = redirect(own_address(root_of(request.scope), next))
-    keep_session(request, response, await access.open_session(request, seconds=seconds), seconds)
+    set_session_cookie(request, response, await access.open_session(request, seconds=seconds), seconds)
     return response
 
 

@@ -185,7 +185,7 @@ async def step_to(scaling: Scaling, seen: Replicas, replicas: int) -> ReplicaSte
     """Return the step from the current replicas to another number; None if it is the same or out of range."""
     if not seen.least <= replicas <= seen.most or replicas == seen.desired:
         return None
-    return ReplicaStep(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving(seen, replicas))
+    return ReplicaStep(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving_pods(seen, replicas))
 
 
 def _describe_work(work: PodWork) -> str:
