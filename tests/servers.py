@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from tools.debian import cluster, private_folder, serving
+from tools.debian import cluster, private_folder, run_server
 from tools.servers import Servers, find
 
 __all__ = ["Bouncer", "debian_postgres", "found_servers", "pgbouncer"]
@@ -79,7 +79,7 @@ def bouncing(dsn: str, *, mode: str = "transaction", size: int = 2) -> Iterator[
         settings = folder / "pgbouncer.ini"
         settings.write_text(SETTINGS.format(server=make_conninfo("", **parts), folder=folder, mode=mode, size=size))
         account.give(settings)
-        with serving([found.pgbouncer, settings], found, account, dsn=bouncer.console, stop=signal.SIGTERM):
+        with run_server([found.pgbouncer, settings], found, account, dsn=bouncer.console, stop=signal.SIGTERM):
             yield bouncer
 
 

@@ -32,7 +32,7 @@ def ensure(root: Path, *, announce: bool = False) -> None:
     """Bring `.venv` up to date. Many processes may call it at once. Raises SetupError."""
     if is_current(root):
         if announce:
-            say(".venv is up to date")
+            print_step(".venv is up to date")
         return
     with alone(root):
         if not is_current(root):
@@ -72,7 +72,7 @@ def alone(root: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another ./dev setup")
+            print_step("waiting for another ./dev setup")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -80,21 +80,21 @@ def alone(root: Path) -> Iterator[None]:
 def build(root: Path) -> None:
     started = time.monotonic()
     if not is_mendable(root):
-        say(f"creating .venv with {base_interpreter()}")
+        print_step(f"creating .venv with {base_interpreter()}")
         make_empty(root)
     stamp_of(root).unlink(missing_ok=True)
     locks = [str(root / name) for name in LOCKS]
-    say(f"installing the packages of {LOCKS[1]}")
+    print_step(f"installing the packages of {LOCKS[1]}")
     try:
         Uv.find(root).run("pip", "sync", "--quiet", "--require-hashes", "--python", str(python_of(root)), *locks)
     except SetupError:
-        say("uv failed; trying pip, which takes longer")
+        print_step("uv failed; trying pip, which takes longer")
         run_pip(root, "--require-hashes", "--no-deps", *(word for lock in locks for word in ("-r", lock)))
-    say("installing the projects of this work tree")
+    print_step("installing the projects of this work tree")
     editables = [word for project in PROJECTS for word in ("--editable", str(root / project))]
     run_pip(root, "--no-index", "--no-deps", "--no-build-isolation", *editables)
     stamp_of(root).write_text(wanted_stamp(root))
-    say(f".venv is ready after {time.monotonic() - started:.1f} s")
+    print_step(f".venv is ready after {time.monotonic() - started:.1f} s")
 
 
 def make_empty(root: Path) -> None:
@@ -130,6 +130,6 @@ def base_interpreter() -> str:
     return str(base) if os.access(base, os.X_OK) else sys.executable
 
 
-def say(what: str) -> None:
+def print_step(what: str) -> None:
     """Print to stderr; stdout belongs to the verb's own command."""
     print(f"setup: {what}", file=sys.stderr, flush=True)

@@ -57,7 +57,7 @@ def server(found: Servers, folder: Path, account: Account, settings: Iterable[st
     for setting in ("listen_addresses=", *settings):
         postgres += ["-c", setting]
     dsn = f"host={folder} user={SUPERUSER} dbname=postgres"
-    with serving(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
+    with run_server(postgres, found, account, dsn=dsn, stop=signal.SIGINT):
         yield dsn
 
 
@@ -75,7 +75,7 @@ def private_folder(parent: str | None = None) -> Iterator[tuple[Path, Account]]:
 
 
 @contextmanager
-def serving(
+def run_server(
     command: Sequence[str | Path], found: Servers, account: Account, *, dsn: str, stop: signal.Signals
 ) -> Iterator[None]:
     """Run a server as that user and wait for its first answer. It ends with the block or with this process."""

@@ -47,7 +47,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class SqlObject:
     """A function, procedure or view: the header above it, and its code without comments."""
 
     name: str
@@ -75,43 +75,48 @@ class Made:
         header = self.code.partition("$$")[0]
         return frozenset(pair for pair in SETTING.findall(header) if pair[0] != "search_path")
 
-    def calls(self, other: Made) -> bool:
+    def calls(self, other: SqlObject) -> bool:
         """Return whether its code calls a function or uses a view. A table may have the same name as a function."""
-        asked = rf"\brolecall\.{other.name}\b" + ("" if other.kind == "view" else r"\(")
-        return other.name != self.name and re.search(asked, self.code) is not None
+        pattern = rf"\brolecall\.{other.name}\b" + ("" if other.kind == "view" else r"\(")
+        return other.name != self.name and re.search(pattern, self.code) is not None
 
 
 @dataclass(frozen=True)
 class Engine:
     """All objects that the files in `functions` create, and the names that the rest of the package uses."""
 
-    made: tuple[Made, ...]
-    asked: frozenset[str]
+    objects: tuple[SqlObject, ...]
+    used_names: frozenset[str]
 
     @classmethod
     def read(cls, root: Path) -> Engine:
         """Read the files below a project's root."""
-        made = tuple(each for file in sorted((root / FUNCTIONS).rglob("*.sql")) for each in objects_of(file))
+        objects = tuple(each for file in sorted((root / FUNCTIONS).rglob("*.sql")) for each in objects_of(file))
         others = [*(root / PACKAGE).rglob("*.py"), *(root / SQL / "schema").glob("*.sql")]
-        asked = frozenset(name for file in others for name in NAME.findall(file.read_text("utf-8")))
-        return cls(made, asked)
+        used_names = frozenset(name for file in others for name in NAME.findall(file.read_text("utf-8")))
+        return cls(objects, used_names)
 
     @cached_property
-    def by_name(self) -> Mapping[str, Made]:
+    def by_name(self) -> Mapping[str, SqlObject]:
         """The objects by name."""
-        return {each.name: each for each in self.made}
+        return {each.name: each for each in self.objects}
 
     @cached_property
     def callers(self) -> Mapping[str, frozenset[str]]:
         """The callers of each object, by names."""
-        called = {made.name: {other.name for other in self.called_by(made)} for made in self.made}
+        called = {
+            sql_object.name: {other.name for other in self.objects_called_by(sql_object)} for sql_object in self.objects
+        }
         return {name: frozenset(each for each, others in called.items() if name in others) for name in called}
 
     @cached_property
     def inherited_settings(self) -> Mapping[str, frozenset[tuple[str, str]]]:
         """The settings with which every caller in the tree runs a function; none if something else may call it."""
-        everything = frozenset().union(*(made.settings for made in self.made))
-        inherited = {made.name: frozenset() if self.is_for_others(made) else everything for made in self.made}
+        everything = frozenset().union(*(sql_object.settings for sql_object in self.objects))
+        inherited = {
+            sql_object.name: frozenset() if self.is_for_others(sql_object) else everything
+            for sql_object in self.objects
+        }
         is_settled = False
         while not is_settled:
             before = dict(inherited)
@@ -121,37 +126,42 @@ class Engine:
             is_settled = inherited == before
         return inherited
 
-    def is_for_others(self, made: Made) -> bool:
+    def is_for_others(self, sql_object: SqlObject) -> bool:
         """Return whether anything but these files uses it: outside callers, a table, or the rest of the package."""
-        return made.is_public or made.is_trigger or made.kind == "view" or made.name in self.asked
+        return (
+            sql_object.is_public
+            or sql_object.is_trigger
+            or sql_object.kind == "view"
+            or sql_object.name in self.used_names
+        )
 
-    def files_that_call(self, made: Made) -> set[Path]:
+    def files_that_call(self, sql_object: SqlObject) -> set[Path]:
         """Return the files with a function that uses an object."""
-        return {self.by_name[name].file for name in self.callers[made.name]}
+        return {self.by_name[name].file for name in self.callers[sql_object.name]}
 
     def is_shared(self, file: Path) -> bool:
         """Return whether a file contains only objects internal to the engine that several files call."""
-        inside = [made for made in self.made if made.file == file]
+        inside = [sql_object for sql_object in self.objects if sql_object.file == file]
         callers = set().union(*map(self.files_that_call, inside)) - {file}
-        return len(callers) > 1 and not any(self.is_for_others(made) for made in inside)
+        return len(callers) > 1 and not any(self.is_for_others(sql_object) for sql_object in inside)
 
-    def called_by(self, made: Made) -> list[Made]:
+    def objects_called_by(self, sql_object: SqlObject) -> list[SqlObject]:
         """Return the objects that an object uses, in the order of their first use."""
-        named = [self.by_name[name] for name in dict.fromkeys(NAME.findall(made.code)) if name in self.by_name]
-        return [other for other in named if made.calls(other)]
+        named = [self.by_name[name] for name in dict.fromkeys(NAME.findall(sql_object.code)) if name in self.by_name]
+        return [other for other in named if sql_object.calls(other)]
 
-    def reached_from(self, names: Iterable[str]) -> set[str]:
+    def reachable_from(self, names: Iterable[str]) -> set[str]:
         """Return the functions that any of these may call, directly or indirectly, including these."""
-        reached: set[str] = set()
+        reachable: set[str] = set()
         ahead = self.by_name.keys() & set(names)
         while ahead:
-            reached |= ahead
-            called = [made for name in ahead for made in self.called_by(self.by_name[name])]
-            ahead = {made.name for made in called if made.kind != "view"} - reached
-        return reached
+            reachable |= ahead
+            called_objects = [sql_object for name in ahead for sql_object in self.objects_called_by(self.by_name[name])]
+            ahead = {sql_object.name for sql_object in called_objects if sql_object.kind != "view"} - reachable
+        return reachable
 
 
-def objects_of(file: Path) -> list[Made]:
+def objects_of(file: Path) -> list[SqlObject]:
     """Parse the objects of a file."""
     text = file.read_text("utf-8")
     code = without_comments(text)
@@ -159,7 +169,7 @@ def objects_of(file: Path) -> list[Made]:
     headers = [header_above(text, start.start()) for start in starts]
     ends = [*(position for position, _ in headers[1:]), len(text)]
     return [
-        Made(
+        SqlObject(
             name=start[3],
             kind=start[2].lower(),
             file=file,

@@ -66,7 +66,7 @@ def foreign_imports(file: Path, text: str) -> Iterator[Offence]:
     unrun = {id(node) for node in ast.walk(tree) if is_for_checkers(node) for node in node.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in imported(node):
+            for name in imported_names(node):
                 if name == "typing_extensions" and id(node) in unrun:
                     continue  # provided by type checkers
                 if not (name.startswith("rolecall.model") or name.partition(".")[0] in sys.stdlib_module_names):
@@ -77,7 +77,7 @@ def is_for_checkers(node: ast.AST) -> TypeGuard[ast.If]:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [] if node.level == 1 else [node.module or "a parent package"]

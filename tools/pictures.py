@@ -72,7 +72,7 @@ def browser_address(address: str, way_in: str) -> str:
 
 def take_all(chromium: Browser, address: str, way_in: str) -> None:
     """Let the crawl run for a while, then visit page after page."""
-    light, dark = opened(chromium, address, "light"), opened(chromium, address, "dark")
+    light, dark = open_page(chromium, address, "light"), open_page(chromium, address, "dark")
     light.goto(way_in)
     dark.goto(way_in)
     light.goto("/stores")
@@ -96,7 +96,7 @@ def take_all(chromium: Browser, address: str, way_in: str) -> None:
     take(dark, "product")
 
 
-def opened(chromium: Browser, address: str, theme: Theme) -> Page:
+def open_page(chromium: Browser, address: str, theme: Theme) -> Page:
     """Open a page for each theme."""
     context = chromium.new_context(base_url=address, viewport=SIZE, color_scheme=theme, locale="en-US")  # type: ignore[arg-type]
     return context.new_page()

@@ -23,7 +23,7 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 @contextmanager
 def find_pip(workspace: Path) -> Iterator[tuple[Path, list[str]]]:
     """Yield a pip wheel, which Python can run directly, and the options that it needs. Raises SetupError."""
-    if wheels := [wheel for folder in bundled() for wheel in sorted(folder.glob("pip-*.whl"))]:
+    if wheels := [wheel for folder in find_bundled() for wheel in sorted(folder.glob("pip-*.whl"))]:
         yield wheels[0], []
         return
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
@@ -32,7 +32,7 @@ def find_pip(workspace: Path) -> Iterator[tuple[Path, list[str]]]:
         yield from_debian(Path(folder))
 
 
-def bundled() -> list[Path]:
+def find_bundled() -> list[Path]:
     """Return the paths where `venv` may find a pip wheel."""
     ensurepip = importlib.util.find_spec("ensurepip")
     own = [Path(ensurepip.origin).parent / "_bundled"] if ensurepip and ensurepip.origin else []

@@ -22,14 +22,14 @@ def main() -> int:
             places[name].add(file.relative_to(ROOT).as_posix())
     lost = set()
 
-    def mended(node: re.Match[str]) -> str:
+    def replace_node(node: re.Match[str]) -> str:
         found = places[node[2]]
         if node[1] not in found and len(found) != 1:
             lost.add(node[0])
         return node[0] if node[1] in found or len(found) != 1 else f"{next(iter(found))}::{node[2]}"
 
     for file in FILES:
-        (ROOT / file).write_text(NODE.sub(mended, (ROOT / file).read_text("utf-8")), "utf-8")
+        (ROOT / file).write_text(NODE.sub(replace_node, (ROOT / file).read_text("utf-8")), "utf-8")
     print("\n".join(sorted(lost)) or "all tests were found")
     return 1 if lost else 0
 

@@ -65,7 +65,7 @@ def main() -> int:
     for way in (None, _install, _unpack, _unpack_by_own_lists):
         if way:
             way()
-        if (found := find()) and not _missing():
+        if (found := find()) and not _missing_program():
             _unpack_valkey()
             valkey = "valkey-server" if program("valkey-server") else "no valkey-server"
             print(f"servers: {found.postgres}, {found.pgbouncer}, {', '.join(PROGRAMS)}, {valkey}")
@@ -74,7 +74,7 @@ def main() -> int:
     return 1
 
 
-def _missing() -> list[str]:
+def _missing_program() -> list[str]:
     return [name for name in PROGRAMS if not program(name)]
 
 
@@ -104,13 +104,13 @@ def _install() -> None:
     if shutil.which("apt-get") and os.geteuid() == 0:
         install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *PACKAGES]
         quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-        with _nothing_started():
+        with _prevent_start():
             if not _succeeds(install, quiet) and _succeeds(["apt-get", "update", "-qq"]):
                 _succeeds(install, quiet)
 
 
 @contextmanager
-def _nothing_started() -> Iterator[None]:
+def _prevent_start() -> Iterator[None]:
     """Prevent packages from starting services during the installation, which could occupy another program's port."""
     if START_NOTHING.exists():
         yield
@@ -132,7 +132,7 @@ def _unpack_by_own_lists() -> None:
     """Do the same with our own package lists, if the system has none and we cannot update them."""
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         with TemporaryDirectory() as folder:
-            apt_get = _with_own_lists(folder)
+            apt_get = _apt_get_with_own_lists(folder)
             if _succeeds([*apt_get, "-qq", "update"]):
                 _fetch_and_unpack(apt_get, PACKAGES)
 
@@ -144,25 +144,27 @@ def _unpack_valkey() -> None:
     _fetch_and_unpack(["apt-get"], VALKEY)
     if program("valkey-server"):
         return
-    sources = sorted(set(_said(["apt-get", "indextargets", "--format", SOURCE, "Created-By: Packages"]).splitlines()))
+    sources = sorted(
+        set(_output_of(["apt-get", "indextargets", "--format", SOURCE, "Created-By: Packages"]).splitlines())
+    )
     for source in [source for source in sources if "-" not in source.split()[-1]]:
         with TemporaryDirectory() as folder:
             backports = Path(folder, "sources.list")
             backports.write_text(f"deb {source}-backports main\n", encoding="ascii")
             only = ["-o", f"Dir::Etc::SourceList={backports}", "-o", "Dir::Etc::SourceParts=-"]
-            apt_get = [*_with_own_lists(folder), *only]
+            apt_get = [*_apt_get_with_own_lists(folder), *only]
             if _succeeds([*apt_get, "-qq", "update"]):
                 _fetch_and_unpack(apt_get, VALKEY)
 
 
-def _with_own_lists(folder: str) -> list[str]:
+def _apt_get_with_own_lists(folder: str) -> list[str]:
     for name in ("lists/partial", "cache/archives/partial"):
         Path(folder, name).mkdir(parents=True)
     return ["apt-get", "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
 
 
 def _fetch_and_unpack(apt_get: Sequence[str], wanted: Sequence[str]) -> None:
-    missing = TO_INSTALL.findall(_said([*apt_get, "-s", "--no-install-recommends", "install", *wanted]))
+    missing = TO_INSTALL.findall(_output_of([*apt_get, "-s", "--no-install-recommends", "install", *wanted]))
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as packages:
         if missing and _succeeds([*apt_get, "-qq", "download", *missing], folder=Path(packages)):
@@ -171,14 +173,14 @@ def _fetch_and_unpack(apt_get: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def _succeeds(command: Sequence[str | Path], more: Mapping[str, str] | None = None, folder: Path = ROOT) -> bool:
-    return _done(command, more or {}, folder).returncode == 0
+    return _run(command, more or {}, folder).returncode == 0
 
 
-def _said(command: Sequence[str]) -> str:
-    return _done(command, {"LC_ALL": "C"}, ROOT).stdout
+def _output_of(command: Sequence[str]) -> str:
+    return _run(command, {"LC_ALL": "C"}, ROOT).stdout
 
 
-def _done(command: Sequence[str | Path], more: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str | Path], more: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **more}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -28,7 +28,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.engine import CREATE, MIGRATIONS, SQL, Engine, Made, line_of, without_comments
+from tools.engine import CREATE, MIGRATIONS, SQL, Engine, SqlObject, line_of, without_comments
 from tools.offences import ROOT, Offence, project_files, report
 
 MOST_COLUMNS = 110
@@ -56,21 +56,21 @@ def offences(root: Path) -> Iterator[Offence]:
         if not place.is_relative_to(MIGRATIONS):
             yield from width_offences(file, text)
     engine = Engine.read(root)
-    for made in engine.made:
+    for sql_object in engine.objects:
         for wrong in (
-            *header_faults(made),
-            *object_faults(made),
-            *setting_faults(engine, made),
-            *place_faults(engine, made),
-            *call_faults(engine, made),
+            *header_faults(sql_object),
+            *object_faults(sql_object),
+            *setting_faults(engine, sql_object),
+            *place_faults(engine, sql_object),
+            *call_faults(engine, sql_object),
         ):
-            yield Offence(made.file, made.line, f"{made.kind} {made.name} {wrong}")
+            yield Offence(sql_object.file, sql_object.line, f"{sql_object.kind} {sql_object.name} {wrong}")
 
 
 def clock_offences(file: Path, text: str) -> Iterator[Offence]:
     code = without_comments(text)
     for found in OTHER_CLOCKS.finditer(code):
-        above = [made[3] for made in CREATE.finditer(code, 0, found.start())]
+        above = [match[3] for match in CREATE.finditer(code, 0, found.start())]
         if above[-1:] == [CLOCK]:
             continue
         wrong = f"{found[0].strip('( ')} must be rolecall.clock(), which tests can set"
@@ -83,63 +83,68 @@ def width_offences(file: Path, text: str) -> Iterator[Offence]:
             yield Offence(file, number, f"the line has {len(line)} columns, more than {MOST_COLUMNS}")
 
 
-def header_faults(made: Made) -> Iterator[str]:
-    if not made.header.purpose:
+def header_faults(sql_object: SqlObject) -> Iterator[str]:
+    if not sql_object.header.purpose:
         yield "lacks a header that begins with a description"
-    for word, answer in made.header.answers.items():
+    for word, answer in sql_object.header.answers.items():
         if answer in {"", "nothing"}:
             yield f"has a line `-- {word}:` without content: remove it"
 
 
-def object_faults(made: Made) -> Iterator[str]:
-    if not made.replaces:
-        yield f"must use `create or replace {made.kind}`, because the file is applied repeatedly"
-    excused = made.kind == "view" or "search_path" in made.header.answers or COMMITS.search(made.code)
-    if not (excused or SEARCH_PATH.search(made.code)):
+def object_faults(sql_object: SqlObject) -> Iterator[str]:
+    if not sql_object.replaces:
+        yield f"must use `create or replace {sql_object.kind}`, because the file is applied repeatedly"
+    excused = sql_object.kind == "view" or "search_path" in sql_object.header.answers or COMMITS.search(sql_object.code)
+    if not (excused or SEARCH_PATH.search(sql_object.code)):
         yield "lacks `set search_path = pg_catalog, pg_temp`"
 
 
-def setting_faults(engine: Engine, made: Made) -> Iterator[str]:
-    inherited = engine.inherited_settings[made.name]
-    if any(name.startswith("enable_") for name, _ in made.settings) and NO_JIT not in made.settings | inherited:
+def setting_faults(engine: Engine, sql_object: SqlObject) -> Iterator[str]:
+    inherited = engine.inherited_settings[sql_object.name]
+    if (
+        any(name.startswith("enable_") for name, _ in sql_object.settings)
+        and NO_JIT not in sql_object.settings | inherited
+    ):
         yield "sets enable_* = off, so it needs `set jit = off` too"
-    for name, value in sorted(made.settings & inherited):
+    for name, value in sorted(sql_object.settings & inherited):
         yield f"sets {name} = {value}, as every caller does: remove the clause, which makes each call slower"
 
 
-def place_faults(engine: Engine, made: Made) -> Iterator[str]:
-    stem = made.file.stem
-    if made.is_first and stem != made.name and stem in engine.by_name:
-        yield f"is the first in {made.file.name}, which has the name of another object"
-    if engine.is_for_others(made):
+def place_faults(engine: Engine, sql_object: SqlObject) -> Iterator[str]:
+    stem = sql_object.file.stem
+    if sql_object.is_first and stem != sql_object.name and stem in engine.by_name:
+        yield f"is the first in {sql_object.file.name}, which has the name of another object"
+    if engine.is_for_others(sql_object):
         return
-    callers = engine.files_that_call(made)
+    callers = engine.files_that_call(sql_object)
     if not callers:
         yield "has no callers"
-    elif made.file not in callers and len(callers) == 1 and not engine.is_shared(made.file):
+    elif sql_object.file not in callers and len(callers) == 1 and not engine.is_shared(sql_object.file):
         yield f"is called from {min(callers).name} only: move it there"
 
 
-def call_faults(engine: Engine, made: Made) -> Iterator[str]:
-    called = engine.called_by(made)
-    caught = set(CAUGHT.findall(made.code))
-    raised = set(RAISED.findall(made.code))
-    if not CATCHES_ALL.search(made.code):
-        excused = NOTHING_OF.findall(made.header.answers.get("raises", ""))
-        raised |= {code for other in called if other.name not in excused for code in codes(engine, other)}
-    if missing := sorted(raised - caught - codes(engine, made)):
+def call_faults(engine: Engine, sql_object: SqlObject) -> Iterator[str]:
+    called_objects = engine.objects_called_by(sql_object)
+    caught = set(CAUGHT.findall(sql_object.code))
+    raised = set(RAISED.findall(sql_object.code))
+    if not CATCHES_ALL.search(sql_object.code):
+        excused = NOTHING_OF.findall(sql_object.header.answers.get("raises", ""))
+        raised |= {code for other in called_objects if other.name not in excused for code in codes(engine, other)}
+    if missing := sorted(raised - caught - codes(engine, sql_object)):
         yield f"may raise {', '.join(missing)}, which its header does not list"
     for word in ("locks", "notifies"):
-        sources = [other.name for other in called if word in other.header.answers]
-        if sources and word not in made.header.answers:
+        sources = [other.name for other in called_objects if word in other.header.answers]
+        if sources and word not in sql_object.header.answers:
             yield f"lacks `{word}`, which its callee {', '.join(sources)} has"
 
 
-def codes(engine: Engine, made: Made, *asked: str) -> set[str]:
+def codes(engine: Engine, sql_object: SqlObject, *visited: str) -> set[str]:
     """Return the error codes that a header names, directly or with `as X`."""
-    said = made.header.answers.get("raises", "")
-    others = [name for name in SAME_AS.findall(said) if name in engine.by_name and name not in asked]
-    return set(CODE.findall(said)).union(*(codes(engine, engine.by_name[name], made.name, *asked) for name in others))
+    raises = sql_object.header.answers.get("raises", "")
+    others = [name for name in SAME_AS.findall(raises) if name in engine.by_name and name not in visited]
+    return set(CODE.findall(raises)).union(
+        *(codes(engine, engine.by_name[name], sql_object.name, *visited) for name in others)
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.engine import FUNCTIONS, Engine, Made
+from tools.engine import FUNCTIONS, Engine, SqlObject
 from tools.offences import ROOT
 
 PAGE = Path("docs/engine.md")
@@ -22,7 +22,7 @@ FILE_COLUMNS = 30
 MOST_COLUMNS = 150
 
 
-def written(root: Path) -> str:
+def write_page(root: Path) -> str:
     """Return the page with the current trees."""
     engine = Engine.read(root)
     text = (root / PAGE).read_text("utf-8")
@@ -34,12 +34,14 @@ def tree(engine: Engine, root: Path, name: str) -> str:
     return "".join(f"{line}\n" for line in branches(engine, root, engine.by_name[name], 0, set()))
 
 
-def branches(engine: Engine, root: Path, made: Made, depth: int, seen: set[str]) -> Iterator[str]:
-    seen.add(made.name)
-    place = made.file.relative_to(root / FUNCTIONS).as_posix()
-    label = "  " * depth + made.name
-    yield shortened(f"{label:<{NAME_COLUMNS}} {place:<{FILE_COLUMNS}} {first_sentence(made)}")
-    called = [each for each in engine.called_by(made) if each.kind != "view" and each.file.name != LEFT_OUT]
+def branches(engine: Engine, root: Path, sql_object: SqlObject, depth: int, seen: set[str]) -> Iterator[str]:
+    seen.add(sql_object.name)
+    place = sql_object.file.relative_to(root / FUNCTIONS).as_posix()
+    label = "  " * depth + sql_object.name
+    yield shorten(f"{label:<{NAME_COLUMNS}} {place:<{FILE_COLUMNS}} {first_sentence(sql_object)}")
+    called = [
+        each for each in engine.objects_called_by(sql_object) if each.kind != "view" and each.file.name != LEFT_OUT
+    ]
     again = [each.name for each in called if each.name in seen]
     for each in called:
         if each.name not in seen:
@@ -48,14 +50,14 @@ def branches(engine: Engine, root: Path, made: Made, depth: int, seen: set[str])
         yield "  " * (depth + 1) + f"^ {', '.join(again)}"
 
 
-def first_sentence(made: Made) -> str:
-    return re.split(r"(?<=[.:;])\s", made.header.purpose, maxsplit=1)[0].rstrip(".:;")
+def first_sentence(sql_object: SqlObject) -> str:
+    return re.split(r"(?<=[.:;])\s", sql_object.header.purpose, maxsplit=1)[0].rstrip(".:;")
 
 
-def shortened(line: str) -> str:
+def shorten(line: str) -> str:
     return line if len(line) <= MOST_COLUMNS else f"{line[: MOST_COLUMNS - 3]}..."
 
 
 if __name__ == "__main__":
-    (ROOT / PAGE).write_text(written(ROOT), "utf-8")
+    (ROOT / PAGE).write_text(write_page(ROOT), "utf-8")
     sys.exit(0)

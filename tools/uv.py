@@ -28,8 +28,8 @@ class Uv:
         programs = root / ".venv" / "bin"
         list_settings = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check", "config", "list"]
         ours = os.environ | home_for(root)
-        said = subprocess.run(list_settings, env=ours, check=False, capture_output=True, text=True).stdout
-        return cls(program=programs / "uv", environment=told(said) | ours)
+        pip_settings = subprocess.run(list_settings, env=ours, check=False, capture_output=True, text=True).stdout
+        return cls(program=programs / "uv", environment=uv_settings(pip_settings) | ours)
 
     def run(self, *words: str) -> None:
         """Run uv. Raises SetupError if it fails; its own message is on stderr."""
@@ -47,7 +47,7 @@ def home_for(root: Path) -> dict[str, str]:
     return {} if home and os.access(home, os.W_OK | os.X_OK) else {"HOME": str(tools_folder(root) / "home")}
 
 
-def told(settings: str) -> dict[str, str]:
+def uv_settings(settings: str) -> dict[str, str]:
     """Translate the indexes and certificates of `pip config list` into uv's variables."""
     pip: dict[str, str] = {}
     for section in PIP_SECTIONS:

@@ -63,16 +63,16 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Recording:
     """The Python functions that were called, and the SQL that was sent to the engine."""
 
     functions: set[CodeType] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
+    sql_names: set[str] = field(default_factory=set)
 
     def clear(self) -> None:
         """Discard everything that was recorded so far."""
         self.functions.clear()
-        self.asked.clear()
+        self.sql_names.clear()
 
 
 def main() -> int:
@@ -96,16 +96,16 @@ async def walk(dsn: str, superuser: str) -> list[Walk]:
     """Run a function with a profiler and with the statistics of the server."""
     with psycopg.connect(superuser, autocommit=True) as connection:
         connection.execute(f"alter database {connection.info.dbname} set track_functions = 'all'")
-        functions, asked = await a_plain_task(dsn, connection)
+        functions, sql_names = await a_plain_task(dsn, connection)
         called = {name for (name,) in connection.execute(CALLED)}
         retried = await a_click_on_retry(dsn)
     engine = Engine.read(ROOT)
-    called &= engine.reached_from(asked)
-    sql = by_file(called | expanded(called, engine), engine)
+    called &= engine.reachable_from(sql_names)
+    sql = by_file(called | find_inlined(called, engine), engine)
     return [
         Walk(name="a plain task", functions=functions, sql=sql),
         Walk(name="a click on Retry", functions=retried),
-        Walk(name="all that finish may call", sql=by_file(engine.reached_from({"finish"}), engine)),
+        Walk(name="all that finish may call", sql=by_file(engine.reachable_from({"finish"}), engine)),
     ]
 
 
@@ -125,23 +125,23 @@ async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[d
         await asyncio.sleep(AFTERWARDS)
 
     worker = Worker(app, dsn, WorkerOptions(maintenance=False))
-    with profiler() as seen, Client(dsn, app=app) as client:
+    with profiler() as recording, Client(dsn, app=app) as client:
         running = asyncio.create_task(worker.run())
         for _ in range(WARMED_UP):
             await one()
         await asyncio.sleep(UNTOLD)
         connection.execute("select pg_stat_reset()")
-        walked: list[Seen] = []
+        recordings: list[Recording] = []
         for _ in range(WALKS):
-            seen.clear()
+            recording.clear()
             await one()
-            walked.append(Seen(set(seen.functions), set(seen.asked)))
+            recordings.append(Recording(set(recording.functions), set(recording.sql_names)))
         connection.execute(END_SESSIONS)
         worker.stop(now=True)
         await asyncio.wait_for(running, PATIENCE)
     # Whatever belongs to the task occurs every time; a heartbeat may happen in one of the runs.
-    functions = set.intersection(*(each.functions for each in walked))
-    return functions_by_file(functions), set.intersection(*(each.asked for each in walked))
+    functions = set.intersection(*(each.functions for each in recordings))
+    return functions_by_file(functions), set.intersection(*(each.sql_names for each in recordings))
 
 
 async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
@@ -155,52 +155,54 @@ async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://test") as browser,
     ):
         await browser.get(f"/tasks/{task_id}")
-        with profiler() as seen:
+        with profiler() as recording:
             answer = await browser.post(f"/tasks/{task_id}/retry", headers={"origin": "http://test"})
-            functions = functions_by_file(seen.functions)
+            functions = functions_by_file(recording.functions)
     if not answer.is_redirect:
         raise SetupError(f"the response to a click on Retry was {answer.status_code}")
     return functions
 
 
 @contextmanager
-def profiler() -> Iterator[Seen]:
+def profiler() -> Iterator[Recording]:
     """Record the called functions, in this thread and in those that start meanwhile."""
-    seen = Seen()
+    recording = Recording()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
-            seen.functions.add(frame.f_code)
+            recording.functions.add(frame.f_code)
             if frame.f_code.co_name == "execute":
-                seen.asked.update(NAME.findall(str(frame.f_locals.get("query", ""))))
+                recording.sql_names.update(NAME.findall(str(frame.f_locals.get("query", ""))))
 
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        yield seen
+        yield recording
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
 
 
-def functions_by_file(seen: set[CodeType]) -> dict[str, set[str]]:
+def functions_by_file(codes: set[CodeType]) -> dict[str, set[str]]:
     """Return the functions of our package by file, without generated ones."""
     files: dict[str, set[str]] = {}
-    for code in set(seen):
+    for code in set(codes):
         if code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
             place = str(Path(code.co_filename).relative_to(ROOT))
             files.setdefault(place, set()).add(code.co_qualname)
     return files
 
 
-def expanded(called: set[str], engine: Engine) -> set[str]:
+def find_inlined(called: set[str], engine: Engine) -> set[str]:
     """Return the SQL functions that are inlined into the called ones and therefore not counted."""
     found: set[str] = set()
-    left = called & engine.by_name.keys()
-    while left:
-        named = {other.name for each in left for other in engine.called_by(engine.by_name[each])}
-        left = {name for name in named - called - found if "language sql" in engine.by_name[name].code.lower()}
-        found |= left
+    remaining = called & engine.by_name.keys()
+    while remaining:
+        called_names = {other.name for each in remaining for other in engine.objects_called_by(engine.by_name[each])}
+        remaining = {
+            name for name in called_names - called - found if "language sql" in engine.by_name[name].code.lower()
+        }
+        found |= remaining
     return found
 
 

@@ -44,14 +44,14 @@ async def running(
                 return
             options = worker_options(read_settings()) if worker is True else worker
             told = options.pooled if options.pooled is not None else source.pooled()
-            async with _working(Worker(app, dsn, replace(options, pooled=told))):
+            async with _run_worker(Worker(app, dsn, replace(options, pooled=told))):
                 yield client
     finally:
         await asyncio.to_thread(source.detach)
 
 
 @asynccontextmanager
-async def _working(worker: Worker) -> AsyncIterator[None]:
+async def _run_worker(worker: Worker) -> AsyncIterator[None]:
     working = asyncio.create_task(worker.run(), name="rolecall-worker")
     started = asyncio.create_task(worker.started())
     try:

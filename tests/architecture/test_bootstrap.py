@@ -17,7 +17,7 @@ global.index-url='file:///c'
 
 
 def test_pip_settings_are_passed_to_uv() -> None:
-    assert uv.told(SETTINGS) == {
+    assert uv.uv_settings(SETTINGS) == {
         "UV_DEFAULT_INDEX": INDEX,
         "UV_INDEX": "file:///a file:///b",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
@@ -40,14 +40,14 @@ def test_user_without_a_home_gets_one_in_the_work_tree(tmp_path: Path, monkeypat
 
 def test_pip_of_python_is_used_if_it_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pip-1.2.3-py3-none-any.whl").write_text("")
-    monkeypatch.setattr(pip_wheel, "bundled", lambda: [tmp_path])
+    monkeypatch.setattr(pip_wheel, "find_bundled", lambda: [tmp_path])
 
     with pip_wheel.find_pip(tmp_path) as (wheel, options):
         assert (wheel.name, options) == ("pip-1.2.3-py3-none-any.whl", [])
 
 
 def test_missing_pip_is_reported_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pip_wheel, "bundled", list)
+    monkeypatch.setattr(pip_wheel, "find_bundled", list)
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(SetupError, match="neither ensurepip nor a pip wheel"), pip_wheel.find_pip(tmp_path):

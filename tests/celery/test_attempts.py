@@ -14,7 +14,7 @@ import pytest
 from rolecall import Client, TaskState
 from rolecall.celery import Celery
 from rolecall.celery.exceptions import TaskFailed, TaskRevokedError, TimeoutError  # noqa: A004 - Celery's name
-from rolecall.celery.options import declared
+from rolecall.celery.options import parse_declaration
 from rolecall.celery.result import AsyncResult
 from rolecall.celery.tasks import backoff
 from rolecall.testing import inline
@@ -237,7 +237,7 @@ def test_retries_exclude_the_first_attempt(celery: Celery, words: dict[str, Any]
 
 
 def test_retry_delay_grows_up_to_the_maximum() -> None:
-    options = declared("one", {"retry_backoff": 2, "retry_backoff_max": 10, "retry_jitter": False})
+    options = parse_declaration("one", {"retry_backoff": 2, "retry_backoff_max": 10, "retry_jitter": False})
 
     assert [backoff(options, retries) for retries in range(4)] == [2, 4, 8, 10]
 

@@ -98,7 +98,7 @@ def test_every_public_function_is_granted_to_a_role_or_owner_only(connection: Co
     named = {name for role in ROLES for name in lent(connection, role)} | OWNERS_ALONE
     views = {name for (name,) in connection.execute("select relname from pg_class where relkind = 'v'")}
     triggers = "select proname from pg_proc where prorettype = 'trigger'::regtype"
-    public = {made.name for made in Engine.read(ROOT).made if made.is_public}
+    public = {made.name for made in Engine.read(ROOT).objects if made.is_public}
     unsaid = public - named - views - {name for (name,) in connection.execute(triggers)}
 
     assert unsaid == set(), "say in src/rolecall/db/roles.sql who may call these"
@@ -264,9 +264,9 @@ def test_roles_can_execute_the_functions_called_by_granted_functions(connection:
     granted = dict(connection.execute(GRANTED, (role,)).fetchall())
     missing = {
         (made.name, called.name)
-        for made in engine.made
+        for made in engine.objects
         if made.is_public and granted.get(made.name) is False
-        for called in engine.called_by(made)
+        for called in engine.objects_called_by(made)
         if called.kind == "function" and called.name not in granted
     }
 

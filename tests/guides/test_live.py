@@ -9,7 +9,7 @@ from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
-from rolecall.service.access import keep_token
+from rolecall.service.access import ensure_token
 from rolecall.sql import roles
 from rolecall.web import build
 from tests.guides.reading import module_of
@@ -19,7 +19,7 @@ from tests.web.streaming import LONG, served
 
 async def test_client_of_the_guide_receives_events(database: str, tmp_path: Path) -> None:
     follow = module_of("live").follow
-    token = keep_token(tmp_path / "local-token")
+    token = ensure_token(tmp_path / "local-token")
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.token, token=token)))
     async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))

@@ -13,7 +13,7 @@ from starlette.routing import Mount
 from rolecall import App
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.testing import Clock
 from rolecall.web.passwords import hash_password
@@ -52,7 +52,7 @@ async def client(shop: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
     ):
         [queue] = [mount.app for mount in shop.routes if isinstance(mount, Mount)]
         assert isinstance(queue, FastAPI)
-        people = Services(Pooled(queue.state.rolecall.pool, Actor(name="root", via="cli"))).people
+        people = Services(PooledDatabase(queue.state.rolecall.pool, Actor(name="root", via="cli"))).people
         await people.add("ada", Scope.ADMIN, hash_password(PASSWORD))
         yield client
 

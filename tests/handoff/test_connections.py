@@ -66,7 +66,7 @@ async def test_unresponsive_server_is_unavailable_after_two_seconds(redis_server
 async def test_published_message_reaches_its_subscribers(redis_server: Broker) -> None:
     link = connect_redis(redis_server.url)
     heard: asyncio.Queue[str] = asyncio.Queue()
-    hearing = asyncio.create_task(link.hear("news", heard.put_nowait))
+    hearing = asyncio.create_task(link.subscribe("news", heard.put_nowait))
     while not await link.call("PUBLISH", "news", "one"):
         await asyncio.sleep(0)
     assert await heard.get() == "one"

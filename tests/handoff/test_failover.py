@@ -87,7 +87,7 @@ async def test_notifications_arrive_again_after_a_redis_failover(watched: Watche
     await until(lambda: listener.alive)
 
     watched.master.kill()
-    await until(lambda: listener.deaf)
+    await until(lambda: listener.is_cut_off)
     await until(lambda: listener.alive)
     await source.publish(WAKE_CHANNEL, "mail")
     async with asyncio.timeout(10):

@@ -42,7 +42,7 @@ def queue(request: pytest.FixtureRequest, link: RedisLink) -> HandoffQueue:
 async def reclaim(link: RedisLink, queue: HandoffQueue, session: DatabaseSession) -> None:
     """Reclaim taken messages of any age."""
     await note_roles(link, ["mail"])
-    await Reclaimer(link, queue, session, stale_after=0, lost_after=0).once()
+    await Reclaimer(link, queue, session, stale_after=0, lost_after=0).run_once()
 
 
 def stored(bench: Bench, number: int) -> list[int]:

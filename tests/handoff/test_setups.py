@@ -12,7 +12,7 @@ from rolecall.brokers import RedisLink, connect_redis
 from rolecall.config.handoff import HandoffKind, HandoffSettings
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import Band, Lane, Message
-from rolecall.handoff.roll import Leader, WorkerBeat, beat, everybody, leader_of
+from rolecall.handoff.roll import Leader, WorkerBeat, beat, leader_of, read_workers
 from tests.brokers import free_port, redis, sentinel
 from tests.handoff.house import comes_true
 
@@ -38,7 +38,7 @@ async def works(url: str, wanted: HandoffKind = HandoffKind.STREAMS) -> None:
         assert not await queue.forget_lost(lane, 0)
     assert {length.taken for length in await queue.lengths(LANES)} == {0}
     await beat(connections.control, "one", WorkerBeat(number=1, room=1))
-    assert [worker.alive for worker in await everybody(connections.control)] == [True]
+    assert [worker.alive for worker in await read_workers(connections.control)] == [True]
     assert await Leader(connections.control, "one", kind, "pool").holds()
     assert await leader_of(connections.control) == ("one", kind, "pool")
     await connections.close()

@@ -10,7 +10,7 @@ import pytest
 
 from rolecall import NewTask
 from rolecall.brokers import RedisLink, connect_redis
-from rolecall.handoff.roll import LeaderNow, pool_of
+from rolecall.handoff.roll import LeaderInfo, pool_of
 from rolecall.testing import TestServer, clone
 from rolecall.worker.session import DatabaseSessions
 from tests.brokers import Broker
@@ -80,4 +80,4 @@ async def test_login_that_cannot_read_the_pool_identity_suspects_no_other_pool(b
         pool = await pool_of(session)
         await session.close()
 
-    assert not LeaderNow("one", "streams", "7.16384").is_of_another(pool)
+    assert not LeaderInfo("one", "streams", "7.16384").leads_for_another(pool)

@@ -18,7 +18,7 @@ from tests.scaling.cluster import Cluster, kubeconfig
 
 
 async def test_workload_reports_current_desired_and_ready_pods(cluster: Cluster, scaler: Scaler) -> None:
-    found = await scaler.look()
+    found = await scaler.read_replicas()
 
     assert (found.current, found.desired, found.ready) == (4, 4, 3)
     assert (found.kind, found.namespace, found.name) == ("StatefulSet", "crawling", "rolecall-worker")
@@ -31,7 +31,7 @@ async def test_missing_namespace_defaults_to_that_of_the_kubeconfig(cluster: Clu
     file = tmp_path / "of-a-namespace"
     file.write_text(json.dumps(config))
 
-    found = await scaler_for(replace(cluster.settings, namespace=None, kubeconfig=file)).look()
+    found = await scaler_for(replace(cluster.settings, namespace=None, kubeconfig=file)).read_replicas()
 
     assert found.namespace == "crawling"
 
@@ -39,7 +39,7 @@ async def test_missing_namespace_defaults_to_that_of_the_kubeconfig(cluster: Clu
 async def test_ready_count_is_unknown_with_permission_for_the_scale_only(cluster: Cluster, scaler: Scaler) -> None:
     cluster.deny("get statefulsets")
 
-    found = await scaler.look()
+    found = await scaler.read_replicas()
 
     assert (found.current, found.desired, found.ready) == (4, 4, None)
 
@@ -95,7 +95,7 @@ async def test_permission_error_names_the_missing_permission(cluster: Cluster, s
 async def test_missing_workload_is_named(cluster: Cluster) -> None:
     scaler = scaler_for(replace(cluster.settings, workload="no-such-set"))
 
-    for call in (scaler.look(), scaler.scale(2), scaler.scale(2, rehearse=True)):
+    for call in (scaler.read_replicas(), scaler.scale(2), scaler.scale(2, rehearse=True)):
         with pytest.raises(WorkloadNotFound, match="no StatefulSet 'no-such-set' in namespace 'crawling'"):
             await call
 
@@ -104,14 +104,14 @@ async def test_overloaded_cluster_is_unavailable(cluster: Cluster, scaler: Scale
     cluster.answer(502, "<html>Bad Gateway</html>")
 
     with pytest.raises(ClusterUnavailable, match="answered 502 to get statefulsets"):
-        await scaler.look()
+        await scaler.read_replicas()
 
 
 async def test_non_kubernetes_response_is_distinguished(cluster: Cluster, scaler: Scaler) -> None:
     cluster.answer(200, "<html>Welcome</html>")
 
     with pytest.raises(ClusterUnavailable, match="is not from Kubernetes"):
-        await scaler.look()
+        await scaler.read_replicas()
 
 
 async def test_unreachable_cluster_is_unavailable(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_unreachable_cluster_is_unavailable(tmp_path: Path) -> None:
         file.write_text(kubeconfig(f"http://127.0.0.1:{taken.getsockname()[1]}"))
 
         with pytest.raises(ClusterUnavailable, match="does not answer"):
-            await scaler_for(ScalingSettings(kubeconfig=file)).look()
+            await scaler_for(ScalingSettings(kubeconfig=file)).read_replicas()
 
 
 @pytest.mark.parametrize("text", ["", "{", "- a list", "token: very-secret\n  bad", "{}"])
@@ -130,20 +130,20 @@ async def test_invalid_kubeconfig_is_named_without_its_content(tmp_path: Path, t
     file.write_text(text)
 
     with pytest.raises(ClusterMissing, match="kubeconfig' cannot be read") as caught:
-        await scaler_for(ScalingSettings(kubeconfig=file)).look()
+        await scaler_for(ScalingSettings(kubeconfig=file)).read_replicas()
 
     assert "secret" not in str(caught.value)
 
 
 async def test_pod_without_a_token_has_no_cluster_to_scale() -> None:
     with pytest.raises(ClusterMissing, match="the token of this pod cannot be read"):
-        await scaler_for(ScalingSettings(in_cluster=True)).look()
+        await scaler_for(ScalingSettings(in_cluster=True)).read_replicas()
 
 
 async def test_every_call_outside_a_cluster_returns_the_reason() -> None:
     nowhere = scaler_for(ScalingSettings())
 
-    for call in (nowhere.look(), nowhere.scale(1), nowhere.mark({})):
+    for call in (nowhere.read_replicas(), nowhere.scale(1), nowhere.mark({})):
         with pytest.raises(ClusterMissing, match="does not run in a pod, and KUBECONFIG is not set"):
             await call
 
@@ -152,4 +152,4 @@ async def test_missing_extra_is_reported_with_installation_advice(monkeypatch: p
     monkeypatch.setitem(sys.modules, "lightkube", None)
 
     with pytest.raises(ClusterMissing, match=r"pip install 'rolecall\[kubernetes\]'"):
-        await scaler_for(ScalingSettings(in_cluster=True)).look()
+        await scaler_for(ScalingSettings(in_cluster=True)).read_replicas()

@@ -10,7 +10,7 @@ import pytest
 from rolecall.db.connect import async_pool
 from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.sql.statement import Statement, ignore_rows, single
 from tests.servers import Bouncer
 
@@ -24,7 +24,7 @@ async def test_slow_query_is_cancelled_on_the_server_and_leaves_no_setting_behin
     database: str, pgbouncer: Bouncer, connection: psycopg.Connection[Any], pooled: bool
 ) -> None:
     async with async_pool(pgbouncer.through(database) if pooled else database, "test") as pool:
-        asking = Pooled(pool, Actor(name="ada", via="api"), longest_read=0.2)
+        asking = PooledDatabase(pool, Actor(name="ada", via="api"), longest_read=0.2)
 
         with pytest.raises(DatabaseUnavailable, match="no response within 0.2 s"):
             await asking.run(SLEEP)

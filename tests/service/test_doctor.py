@@ -310,7 +310,7 @@ def test_unchangeable_server_settings_are_judged_by_the_rule_alone(
 
 
 def test_prepared_transaction_and_unread_replication_slot_are_reported() -> None:
-    [prepared] = health_checks.prepared([PreparedTransaction("t1", 4_000.0)], Limits())
+    [prepared] = health_checks.prepared_transactions([PreparedTransaction("t1", 4_000.0)], Limits())
     [slot] = health_checks.slots([StaleSlot("standby", 3 * 2**20)], Limits())
 
     assert (prepared.severity, slot.severity) == (Severity.TROUBLE, Severity.WARNING)

@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 
 from rolecall.model.errors import ConfigError
-from rolecall.service.access import keep_token
+from rolecall.service.access import ensure_token
 
 
 def test_token_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "state" / "rolecall" / "local-token"
     before = os.umask(0)
     try:
-        made = keep_token(file)
+        made = ensure_token(file)
     finally:
         os.umask(before)
 
-    assert keep_token(file) == made
+    assert ensure_token(file) == made
     assert file.read_text() == f"{made}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [each.name for each in file.parent.iterdir()] == ["local-token"]
 
 
 def test_token_has_256_random_bits(tmp_path: Path) -> None:
-    tokens = {keep_token(tmp_path / str(number)) for number in range(20)}
+    tokens = {ensure_token(tmp_path / str(number)) for number in range(20)}
 
     assert len(tokens) == 20
     assert {len(token) for token in tokens} == {len("rl_") + 43}
@@ -36,26 +36,26 @@ def test_token_has_256_random_bits(tmp_path: Path) -> None:
 
 def test_servers_that_start_simultaneously_share_one_token(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as starting:
-        kept = list(starting.map(keep_token, [tmp_path / "token"] * 200))
+        kept = list(starting.map(ensure_token, [tmp_path / "token"] * 200))
 
     assert len(set(kept)) == 1
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
 def test_token_file_readable_by_others_is_rejected(tmp_path: Path, mode: int) -> None:
-    keep_token(tmp_path / "token")
+    ensure_token(tmp_path / "token")
     (tmp_path / "token").chmod(mode)
 
     with pytest.raises(ConfigError, match="delete it"):
-        keep_token(tmp_path / "token")
+        ensure_token(tmp_path / "token")
 
 
 def test_symbolic_link_is_rejected(tmp_path: Path) -> None:
-    keep_token(tmp_path / "token")
+    ensure_token(tmp_path / "token")
     (tmp_path / "link").symlink_to(tmp_path / "token")
 
     with pytest.raises(ConfigError, match="cannot be stored"):
-        keep_token(tmp_path / "link")
+        ensure_token(tmp_path / "link")
 
 
 @pytest.mark.parametrize("text", ["", "\n", "password\n", "rl_short\n"])
@@ -64,7 +64,7 @@ def test_file_without_a_valid_token_is_rejected(tmp_path: Path, text: str) -> No
     (tmp_path / "token").chmod(0o600)
 
     with pytest.raises(ConfigError, match="contains no token") as refused:
-        keep_token(tmp_path / "token")
+        ensure_token(tmp_path / "token")
 
     assert "ROLECALL_TOKEN_FILE" in str(refused.value)
 
@@ -73,6 +73,6 @@ def test_unwritable_location_is_rejected_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(ConfigError, match="cannot be stored") as refused:
-        keep_token(tmp_path / "file" / "token")
+        ensure_token(tmp_path / "file" / "token")
 
     assert "--auth keys" in str(refused.value)

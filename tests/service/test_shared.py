@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.service.shared import LONGEST, RECOVERY, SHARE, Shared
+from rolecall.service.shared import LONGEST, RECOVERY, SHARE, SharedResult
 
 SECONDS = 2.0
 DEAR = 10 * SECONDS * SHARE
@@ -42,11 +42,11 @@ def database() -> Database:
 
 
 @pytest.fixture
-def shared(database: Database) -> Shared[int]:
-    return Shared(database.ask, seconds=SECONDS, clock=database.clock)
+def shared(database: Database) -> SharedResult[int]:
+    return SharedResult(database.ask, seconds=SECONDS, clock=database.clock)
 
 
-async def kept_for(shared: Shared[int], database: Database) -> float:
+async def kept_for(shared: SharedResult[int], database: Database) -> float:
     """Ask every second until the answer is another one."""
     first, began = await shared.get(), database.now
     while await shared.get() == first:
@@ -54,24 +54,24 @@ async def kept_for(shared: Shared[int], database: Database) -> float:
     return database.now - began
 
 
-async def test_call_within_the_cache_time_returns_the_same_value(shared: Shared[int], database: Database) -> None:
+async def test_call_within_the_cache_time_returns_the_same_value(shared: SharedResult[int], database: Database) -> None:
     assert [await shared.get(), await shared.get()] == [1, 1]
     database.now += SECONDS
     assert await shared.get() == 2
 
 
-async def test_simultaneous_callers_share_one_query(shared: Shared[int], database: Database) -> None:
+async def test_simultaneous_callers_share_one_query(shared: SharedResult[int], database: Database) -> None:
     assert await asyncio.gather(*(shared.get() for _ in range(10))) == [1] * 10
 
 
-async def test_repeatedly_expensive_value_is_cached_longer(shared: Shared[int], database: Database) -> None:
+async def test_repeatedly_expensive_value_is_cached_longer(shared: SharedResult[int], database: Database) -> None:
     database.takes = DEAR
 
     assert [await kept_for(shared, database) for _ in range(4)] == pytest.approx([2, 2, 20, 20], abs=0.1)
 
 
 async def test_single_slow_query_among_cheap_ones_does_not_extend_the_cache_time(
-    shared: Shared[int], database: Database
+    shared: SharedResult[int], database: Database
 ) -> None:
     for _ in range(5):
         await kept_for(shared, database)
@@ -82,7 +82,7 @@ async def test_single_slow_query_among_cheap_ones_does_not_extend_the_cache_time
     assert await kept_for(shared, database) == pytest.approx(SECONDS, abs=0.1)
 
 
-async def test_value_is_cached_for_at_most_a_minute(shared: Shared[int], database: Database) -> None:
+async def test_value_is_cached_for_at_most_a_minute(shared: SharedResult[int], database: Database) -> None:
     database.takes = LONGEST
     for _ in range(2):
         await kept_for(shared, database)
@@ -90,7 +90,9 @@ async def test_value_is_cached_for_at_most_a_minute(shared: Shared[int], databas
     assert await kept_for(shared, database) == pytest.approx(2 * LONGEST, abs=1)
 
 
-async def test_required_value_raises_while_the_database_is_unavailable(shared: Shared[int], database: Database) -> None:
+async def test_required_value_raises_while_the_database_is_unavailable(
+    shared: SharedResult[int], database: Database
+) -> None:
     database.is_away = True
 
     with pytest.raises(DatabaseUnavailable):
@@ -98,7 +100,7 @@ async def test_required_value_raises_while_the_database_is_unavailable(shared: S
 
 
 async def test_optional_value_stays_cached_while_the_database_is_unavailable(
-    shared: Shared[int], database: Database
+    shared: SharedResult[int], database: Database
 ) -> None:
     assert await shared.peek() == 1
     database.is_away = True
@@ -107,7 +109,9 @@ async def test_optional_value_stays_cached_while_the_database_is_unavailable(
     assert await shared.peek() == 1
 
 
-async def test_unavailable_database_is_not_queried_by_every_caller(shared: Shared[int], database: Database) -> None:
+async def test_unavailable_database_is_not_queried_by_every_caller(
+    shared: SharedResult[int], database: Database
+) -> None:
     database.is_away = True
     assert [await shared.peek() for _ in range(3)] == [None] * 3
     assert database.asked == 1
@@ -124,7 +128,7 @@ async def test_caller_waits_no_longer_than_its_patience(database: Database) -> N
         await answered.wait()
         return await database.ask()
 
-    shared = Shared(ask, seconds=SECONDS, patience=0.01)
+    shared = SharedResult(ask, seconds=SECONDS, patience=0.01)
     assert await shared.peek() is None
     answered.set()
     assert await shared.get() == 1

@@ -26,7 +26,7 @@ def test_every_public_sql_function_is_listed_as_stable_or_internal() -> None:
     headings = ("Functions:", "Views:", "These functions are called by our own servers, clients and workers.")
     listed = [name for heading in headings for name in names_after(heading)]
 
-    assert sorted(listed) == sorted({made.name for made in Engine.read(ROOT).made if made.is_public} | {"all_tasks"})
+    assert sorted(listed) == sorted({made.name for made in Engine.read(ROOT).objects if made.is_public} | {"all_tasks"})
 
 
 def names_after(heading: str) -> list[str]:

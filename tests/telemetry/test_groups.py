@@ -6,7 +6,7 @@ import pytest
 
 from rolecall.telemetry import Event, EventType, WorkerFacts
 from rolecall.telemetry.events import SomeTask
-from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Creations, Starts, Told, events_of
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Creations, Emission, Starts, events_of
 from rolecall.telemetry.measures import Tally
 from tests.telemetry.test_prometheus import Facts
 
@@ -78,7 +78,7 @@ def test_tasks_stored_together_are_reported_with_their_chains() -> None:
 
 
 def test_group_counts_like_its_events() -> None:
-    groups: list[Told] = [creations(None, None), starts(1, 2, 3), completions()]
+    groups: list[Emission] = [creations(None, None), starts(1, 2, 3), completions()]
     at_once, one_by_one = Tally(BOUNDS), Tally(BOUNDS)
     at_once.add(groups)
     one_by_one.add(events_of(groups, frozenset(EventType)))
@@ -95,9 +95,9 @@ def test_group_counts_like_its_events() -> None:
 def test_unfinished_tasks_of_a_stopped_worker_do_not_count_as_running() -> None:
     tally = Tally()
     tally.add([Event(type=EventType.WORKER_STARTED, at=0.0, worker=WORKER, data={"slots": 3}), starts(1, 2)])
-    assert (tally.processing(), tally.idle()) == ({("mail", "send"): 2}, 1)
+    assert (tally.count_running(), tally.idle()) == ({("mail", "send"): 2}, 1)
 
     tally.add([Event(type=EventType.WORKER_STOPPED, at=0.0, worker=WORKER)])
     tally.add([Event(type=EventType.WORKER_STARTED, at=0.0, worker=WORKER, data={"slots": 3}), starts(3)])
 
-    assert (tally.processing(), tally.idle()) == ({("mail", "send"): 1}, 2)
+    assert (tally.count_running(), tally.idle()) == ({("mail", "send"): 1}, 2)

@@ -7,7 +7,7 @@ import uvloop
 
 from rolecall.config.brokers import broker_address
 from rolecall.wake.choice import broker
-from rolecall.wake.transport import Deaf, Transport
+from rolecall.wake.transport import NotificationsUnavailable, Transport
 from tests.brokers import cutting_server
 
 
@@ -15,7 +15,7 @@ from tests.brokers import cutting_server
 def test_subscription_raises_deaf_when_its_connection_is_cut_at_any_moment(scheme: str) -> None:
     async def subscribe(transport: Transport) -> None:
         for _ in range(1_000):
-            with pytest.raises(Deaf):
+            with pytest.raises(NotificationsUnavailable):
                 async with transport.subscribe(["rolecall_wake"]):
                     pass
         await transport.close()

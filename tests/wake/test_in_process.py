@@ -7,7 +7,7 @@ from contextlib import suppress
 import psycopg
 
 from rolecall import AsyncClient, Client
-from rolecall.testing.notifications.ground import hearing
+from rolecall.testing.notifications.ground import collect_payloads
 from rolecall.wake.in_process import THIS_PROCESS
 from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 from tests.worker.bench import Bench, until
@@ -15,8 +15,8 @@ from tests.worker.bench import Bench, until
 
 async def test_commits_of_both_clients_are_notified(bench: Bench) -> None:
     async with (
-        hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes,
-        hearing(THIS_PROCESS, CANCEL_CHANNEL) as cancels,
+        collect_payloads(THIS_PROCESS, WAKE_CHANNEL) as wakes,
+        collect_payloads(THIS_PROCESS, CANCEL_CHANNEL) as cancels,
         AsyncClient(bench.dsn, app=bench.app) as client,
     ):
         bench.app.task(nothing)
@@ -30,7 +30,7 @@ async def test_commits_of_both_clients_are_notified(bench: Bench) -> None:
 async def test_transaction_is_notified_after_its_commit(bench: Bench) -> None:
     bench.app.task(nothing)
     async with (
-        hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes,
+        collect_payloads(THIS_PROCESS, WAKE_CHANNEL) as wakes,
         AsyncClient(bench.dsn, app=bench.app) as client,
     ):
         await client.enqueue("nothing")
@@ -47,7 +47,7 @@ async def test_transaction_is_notified_after_its_commit(bench: Bench) -> None:
 
 async def test_callers_own_transaction_sends_no_notification(bench: Bench) -> None:
     bench.app.task(nothing)
-    async with hearing(THIS_PROCESS, WAKE_CHANNEL) as wakes:
+    async with collect_payloads(THIS_PROCESS, WAKE_CHANNEL) as wakes:
         with Client(bench.dsn, app=bench.app) as client, psycopg.connect(bench.dsn) as connection:
             client.enqueue("nothing", connection=connection)
             client.enqueue("nothing")

@@ -35,9 +35,9 @@ class Ear:
         self._connection: psycopg.AsyncConnection[Any] | None = None
         self.listener = Listener(
             PostgresTransport(self._connect, self._send, PostgresOptions(**({"probe_within": 0.2} | options))),
-            hears={"rolecall_wake": self.heard.append},
+            handlers={"rolecall_wake": self.heard.append},
             on_return=self._returned,
-            on_deaf=self.deafness.append,
+            on_failure=self.deafness.append,
             options=ListenerOptions(first_retry=0.05, longest_retry=0.1),
         )
 

@@ -26,7 +26,7 @@ from rolecall.wake.choice import choose
 from rolecall.wake.in_process import InProcess
 from rolecall.wake.listener import Listener, ListenerOptions
 from rolecall.wake.relay import Relay
-from rolecall.wake.transport import BEAT_CHANNEL, CHANNELS, WAKE_CHANNEL, Deaf, Message
+from rolecall.wake.transport import BEAT_CHANNEL, CHANNELS, WAKE_CHANNEL, Message, NotificationsUnavailable
 from tests.brokers import Broker, free_port, redis
 from tests.worker.bench import PATIENCE, Bench, until
 
@@ -75,7 +75,7 @@ async def test_frozen_server_is_detected_by_missing_heartbeats(redis_server: Bro
     async with running(relay), running(listener):
         await until(lambda: listener.alive)
         redis_server.freeze()
-        await until(lambda: listener.deaf)
+        await until(lambda: listener.is_cut_off)
         redis_server.thaw()
         await until(lambda: listener.alive)
 
@@ -138,7 +138,7 @@ async def test_tls_connection_verifies_the_server(tmp_path: Path) -> None:
             assert await anext(heard) == (WAKE_CHANNEL, "mail")
         await transport.close()
 
-        with pytest.raises(Deaf, match="certificate verify failed"):
+        with pytest.raises(NotificationsUnavailable, match="certificate verify failed"):
             async with choose(f"{url}/stranger.pem", InProcess()).subscribe([WAKE_CHANNEL]):
                 pass
 

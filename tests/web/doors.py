@@ -15,7 +15,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.web import build
 from rolecall.web.passwords import hash_password
@@ -76,5 +76,5 @@ async def opened(
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=transport, base_url=base_url) as client,
     ):
-        services = Services(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
+        services = Services(PooledDatabase(application.state.rolecall.pool, Actor(name="root", via="cli")))
         yield Door(application=application, services=services, client=client)

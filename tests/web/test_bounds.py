@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
-from rolecall.web.protocol import Bounds, Places
+from rolecall.web.protocol import Bounds, ConnectionSlots
 from tests.web.streaming import Site, served
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"
@@ -254,7 +254,7 @@ class Idle:
 
 
 def test_number_of_rejected_connections_is_logged_periodically(caplog: pytest.LogCaptureFixture) -> None:
-    places = Places(Bounds(connections=1))
+    places = ConnectionSlots(Bounds(connections=1))
     idle = [Idle() for _ in range(5)]
     for holder in idle:
         places.take(holder)

@@ -8,7 +8,7 @@ from starlette.types import Message
 
 from rolecall.model.live import ReloadReason, TaskChange
 from rolecall.model.states import TaskState
-from rolecall.service.live import Stream, Wanted
+from rolecall.service.live import Stream, Subscription
 from rolecall.web.events import EventStream, events_of
 
 SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
@@ -23,7 +23,7 @@ async def stays() -> bool:
 
 
 async def test_idle_stream_sends_heartbeats_and_keeps_its_clients_position() -> None:
-    stream = Stream(Wanted())
+    stream = Stream(Subscription())
     stream.mark("7-1")
     events = events_of(stream, stays, heartbeat=0.01)
 
@@ -35,8 +35,8 @@ async def test_idle_stream_sends_heartbeats_and_keeps_its_clients_position() -> 
 
 
 async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
-    stream = Stream(Wanted())
-    stream.tell_tasks([change(1), change(2)])
+    stream = Stream(Subscription())
+    stream.add_tasks([change(1), change(2)])
     stream.mark("7-2")
     events = events_of(stream, stays)
 
@@ -48,31 +48,31 @@ async def test_only_the_last_event_of_a_batch_has_an_id() -> None:
 
 
 async def test_database_outage_and_recovery_are_reported() -> None:
-    stream = Stream(Wanted())
+    stream = Stream(Subscription())
     events = events_of(stream, stays)
     await anext(events)
 
-    stream.tell_stale(7.21)
+    stream.add_stale(7.21)
     assert await anext(events) == b'event: stale\ndata: {"seconds":7.2}\n\n'
-    stream.tell_fresh()
+    stream.add_fresh()
     assert await anext(events) == b"event: fresh\ndata: {}\n\n"
 
 
 async def test_slow_client_receives_only_the_latest_state_and_finally_a_reload() -> None:
-    stream = Stream(Wanted())
+    stream = Stream(Subscription())
     for version in ("1", "2"):
-        stream.tell_tasks([TaskChange(1, None, "sums", TaskState.RUNNING, version)])
+        stream.add_tasks([TaskChange(1, None, "sums", TaskState.RUNNING, version)])
     assert [task.version for task in (await stream.next(0)).tasks.values()] == ["2"]
 
     for task_id in range(1_001):
-        stream.tell_tasks([change(task_id)])
+        stream.add_tasks([change(task_id)])
     batch = await stream.next(0)
 
     assert (batch.reload, batch.tasks) == (ReloadReason.CROWD, {})
 
 
 async def test_busy_stream_ends_once_its_client_loses_access() -> None:
-    stream = Stream(Wanted())
+    stream = Stream(Subscription())
     asked: list[bool] = []
 
     async def stays_twice() -> bool:
@@ -83,7 +83,7 @@ async def test_busy_stream_ends_once_its_client_loses_access() -> None:
     told = 0
     async with asyncio.timeout(30):
         async for _ in events:
-            stream.tell_tasks([change(1)])
+            stream.add_tasks([change(1)])
             told += 1
 
     assert asked == [True, True, False]
@@ -102,4 +102,4 @@ async def test_client_that_does_not_read_is_disconnected() -> None:
             await stuck.wait()
 
     async with asyncio.timeout(30):
-        await EventStream(events_of(Stream(Wanted()), stays), patience=0.05)(SCOPE, receive, send)
+        await EventStream(events_of(Stream(Subscription()), stays), patience=0.05)(SCOPE, receive, send)

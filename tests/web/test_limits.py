@@ -16,7 +16,7 @@ from rolecall.model.access import Caller
 from rolecall.model.access import Scope as ScopeOfCaller
 from rolecall.model.audit import Actor
 from rolecall.model.errors import NotAuthenticated
-from rolecall.web.limits import LONGEST_BODY, ROOM, SMALL_BODY, Limits
+from rolecall.web.limits import LONGEST_BODY, MOST_BUFFERED, SMALL_BODY, Limits
 from tests.web.doors import opened
 
 JSON = {"Content-Type": "application/json"}
@@ -171,7 +171,7 @@ async def test_large_bodies_share_a_memory_limit_and_small_ones_are_always_accep
         return asyncio.create_task(limits(post_scope(), receive, send))
 
     limits = Limits(application, somebody)
-    held = [asked(limits, LONGEST_BODY) for _ in range(ROOM // LONGEST_BODY)]
+    held = [asked(limits, LONGEST_BODY) for _ in range(MOST_BUFFERED // LONGEST_BODY)]
     done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)], timeout=30)
     small = asked(limits, SMALL_BODY)
     going_on.set()

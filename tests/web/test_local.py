@@ -17,7 +17,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError
-from rolecall.service.access import keep_token
+from rolecall.service.access import ensure_token
 from rolecall.web import build
 from rolecall.web.http import LOCAL_NAMES
 from rolecall.web.identity import LocalToken
@@ -48,7 +48,7 @@ FORWARDING = [
 
 @pytest.fixture
 def token(tmp_path: Path) -> str:
-    return keep_token(tmp_path / "token")
+    return ensure_token(tmp_path / "token")
 
 
 def site_of(token: str) -> str:
@@ -321,7 +321,7 @@ async def test_person_cannot_have_the_name_of_the_local_caller(door: Door) -> No
 def test_embedding_application_requires_keys_by_default() -> None:
     application = build("postgresql://", App("test"))
 
-    assert application.state.rolecall.access.asks
+    assert application.state.rolecall.access.has_sessions
     assert application.state.rolecall.access.browser_host is None
     with pytest.raises(ConfigError, match="token"):
         build("postgresql://", App("test"), Settings(access=AccessSettings(auth=AuthMode.token)), hosts=LOCAL_NAMES)

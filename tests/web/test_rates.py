@@ -62,13 +62,13 @@ async def test_wrong_keys_exhaust_an_address_but_valid_keys_still_work(database:
 
 async def test_address_is_exhausted_after_its_allowed_attempts() -> None:
     rates = Rates(AccessSettings(logins_per_minute=2))
-    before = await rates.is_worn_out("192.0.2.1")
+    before = await rates.is_exhausted("192.0.2.1")
     await rates.count_attempt("192.0.2.1")
     await rates.count_attempt("192.0.2.1")
 
     assert not before
-    assert await rates.is_worn_out("192.0.2.1")
-    assert not await rates.is_worn_out("192.0.2.2")
+    assert await rates.is_exhausted("192.0.2.1")
+    assert not await rates.is_exhausted("192.0.2.2")
 
 
 async def test_guesses_from_an_exhausted_address_are_checked_one_at_a_time(
@@ -87,10 +87,10 @@ async def test_guesses_from_an_exhausted_address_are_checked_one_at_a_time(
         finally:
             under_way.pop()
 
-    async def is_worn_out(_rates: Rates, _address: str | None) -> bool:
+    async def is_exhausted(_rates: Rates, _address: str | None) -> bool:
         return True
 
-    monkeypatch.setattr(Rates, "is_worn_out", is_worn_out)
+    monkeypatch.setattr(Rates, "is_exhausted", is_exhausted)
     monkeypatch.setattr(Keys, "find", counting)
     async with opened(database) as door:
         right = await door.key(Scope.READ)

@@ -12,7 +12,7 @@ from rolecall import App, AsyncClient
 from rolecall.config import AccessSettings, AuthMode, DatabaseSettings, Settings
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.doctor import STANDBY
 from rolecall.service.services import Services
 from rolecall.web import build
@@ -46,7 +46,7 @@ async def served(pool: Replicated, name: str) -> AsyncIterator[tuple[httpx2.Asyn
         AsyncClient(pool.primary, app=app) as declares,
     ):
         await declares.open()
-        services = Services(Pooled(application.state.rolecall.pool, Actor(name="root", via="cli")))
+        services = Services(PooledDatabase(application.state.rolecall.pool, Actor(name="root", via="cli")))
         key = await services.keys.create(name, Scope.ADMIN)
         client.headers["authorization"] = f"Bearer {key.secret}"
         yield client, services

@@ -99,7 +99,7 @@ async def test_nothing_is_queried_while_nobody_waits(waits: Waits, database_of: 
     [task_id] = await enqueue(sql)
     async with waiting(waits, [task_id]):
         await database_of.has_been_asked(1)
-    looking = waits._looking
+    looking = waits._query_task
     assert looking is not None
     async with asyncio.timeout(LONG):
         await asyncio.wait({looking})

@@ -13,7 +13,7 @@ from tools.reference.markdown import cell, code, heading, prose, slug, table
 
 __all__ = ["commands", "page"]
 
-SAYS = """\
+INTRODUCTION = """\
 `rolecall COMMAND --help` prints the same in a terminal. Results go to stdout. An error is one line on stderr, and its
 kind determines [the exit code](errors.md). Every option for a setting also has [a variable](settings.md)."""
 # The options that all commands share are described once.
@@ -22,13 +22,13 @@ EVERYWHERE = {"--json", "--help", *(setting.flag for setting in (*DATABASE, *LOG
 
 def page() -> str:
     """Return all commands, in the order of the command's own help."""
-    sections = [text for words, command in commands() for text in described(words, command)]
+    sections = [text for words, command in commands() for text in describe(words, command)]
     any_command = next(command for _words, command in commands())
     return "\n\n".join(
         [
             "# The command line",
-            SAYS,
-            table(["command", "description"], (listed(words, command) for words, command in commands())),
+            INTRODUCTION,
+            table(["command", "description"], (row_of(words, command) for words, command in commands())),
             heading(2, "Options of every command", "shared"),
             table(["option", "description"], options_of(any_command, shared=True)),
             *sections,
@@ -39,20 +39,20 @@ def page() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield each command with its words."""
-    listed: Any = build().commands
+    groups: Any = build().commands
     for each in COMMANDS:
         if isinstance(each, Verb):
-            yield each.name, listed[each.name].real()
+            yield each.name, groups[each.name].real()
         else:
-            below = listed[each.name].commands
+            below = groups[each.name].commands
             yield from ((f"{each.name} {verb.name}", below[verb.name].real()) for verb in each.verbs)
 
 
-def listed(words: str, command: Any) -> list[str]:
+def row_of(words: str, command: Any) -> list[str]:
     return [f"[`{words}`](#{slug(words)})", cell(first_paragraph(command.help))]
 
 
-def described(words: str, command: Any) -> Iterator[str]:
+def describe(words: str, command: Any) -> Iterator[str]:
     yield heading(2, f"`{NAME} {words}`", slug(words))
     yield prose(command.help)
     yield code(" ".join([NAME, words, *command.collect_usage_pieces(context(command))]), "text")

@@ -12,7 +12,7 @@ from tools.reference.markdown import cell, code, heading, prose, slug, table
 
 __all__ = ["page"]
 
-SAYS = """\
+INTRODUCTION = """\
 All of Rolecall's own errors are subclasses of `RolecallError`, with their details as attributes. This table also
 determines the exit codes of commands and the statuses of HTTP responses. Over HTTP, an error is a problem document
 (RFC 9457) whose `type` is the name below; in SQL, it is an SQLSTATE."""
@@ -34,10 +34,10 @@ def page() -> str:
     return "\n\n".join(
         [
             "# Errors",
-            SAYS,
+            INTRODUCTION,
             code(tree, "text"),
             table(["error", "SQLSTATE", "HTTP", "type over HTTP", "exit code"], rows),
-            *(section for row in by_name() for section in described(row)),
+            *(section for row in by_name() for section in describe(row)),
             "",
         ]
     )
@@ -47,7 +47,7 @@ def by_name() -> list[ErrorRow]:
     return sorted(ERROR_TABLE, key=lambda row: row.error.__name__)
 
 
-def described(row: ErrorRow) -> Iterator[str]:
+def describe(row: ErrorRow) -> Iterator[str]:
     name = row.error.__name__
     yield heading(2, f"`{name}`", slug(name))
     yield prose(row.error.__doc__)

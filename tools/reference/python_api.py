@@ -15,7 +15,7 @@ import griffe
 from tools.engine import PACKAGE
 from tools.reference.markdown import cell, code, heading, prose, table
 
-__all__ = ["exported", "pages", "public_modules"]
+__all__ = ["exports_of", "pages", "public_modules"]
 
 ROLECALL = "rolecall"
 # The module that defines an export determines its page; the first match applies.
@@ -50,17 +50,17 @@ INSIDE = frozenset(
 )
 WIDEST = 100
 # Methods that every object has are not listed.
-CALLED = frozenset({"__call__", "__aenter__", "__enter__"})
+SHOWN_SPECIAL_METHODS = frozenset({"__call__", "__aenter__", "__enter__"})
 
 
 def pages(root: Path) -> dict[str, str]:
     """Return an overview, a page for each kind of export of `rolecall`, and one for each other public module."""
     package = read(root / PACKAGE.parent)
-    parts = grouped(package)
+    parts = group_by_page(package)
     modules = public_modules(package)
-    own = {f"reference/python/{page}.md": told(TITLES[page], "", objects) for page, objects in parts.items()}
+    own = {f"reference/python/{page}.md": write_page(TITLES[page], "", objects) for page, objects in parts.items()}
     others = {
-        f"reference/python/{module.path}.md": told(f"`{module.path}`", docstring(module), exported(module))
+        f"reference/python/{module.path}.md": write_page(f"`{module.path}`", docstring(module), exports_of(module))
         for module in modules
     }
     return {"reference/python.md": overview(parts, modules)} | own | others
@@ -81,7 +81,7 @@ def public_modules(package: griffe.Module) -> list[griffe.Module]:
     return [module for name, module in sorted(package.modules.items()) if name not in INSIDE and module.exports]
 
 
-def exported(module: griffe.Module) -> dict[str, griffe.Object]:
+def exports_of(module: griffe.Module) -> dict[str, griffe.Object]:
     """Return the exports of a module by name."""
     names = sorted((str(name) for name in module.exports or ()), key=str.lower)
     return {name: real(module[name]) for name in names}
@@ -91,9 +91,9 @@ def real(found: griffe.Object | griffe.Alias) -> griffe.Object:
     return found.final_target if isinstance(found, griffe.Alias) else found
 
 
-def grouped(package: griffe.Module) -> dict[str, dict[str, griffe.Object]]:
+def group_by_page(package: griffe.Module) -> dict[str, dict[str, griffe.Object]]:
     found: dict[str, dict[str, griffe.Object]] = defaultdict(dict)
-    for name, each in exported(package).items():
+    for name, each in exports_of(package).items():
         page = next(page for prefix, page in PAGES.items() if f"{each.path}.".startswith(f"{prefix}."))
         found[page][name] = each
     return {page: found[page] for page in TITLES if page in found}
@@ -105,21 +105,21 @@ def overview(parts: Mapping[str, Mapping[str, griffe.Object]], modules: Iterable
         "The names on these pages are stable; all other modules are internal.",
     ]
     for page, objects in parts.items():
-        pieces += [heading(2, TITLES[page], page), table(["from rolecall", "description"], listed(page, objects))]
+        pieces += [heading(2, TITLES[page], page), table(["from rolecall", "description"], list_objects(page, objects))]
     for module in modules:
         pieces += [heading(2, f"`{module.path}`", module.path), cell(first(docstring(module)))]
-        pieces.append(table([f"from {module.path}", "description"], listed(module.path, exported(module))))
+        pieces.append(table([f"from {module.path}", "description"], list_objects(module.path, exports_of(module))))
     return "\n\n".join([*pieces, ""])
 
 
-def listed(page: str, objects: Mapping[str, griffe.Object]) -> Iterator[list[str]]:
+def list_objects(page: str, objects: Mapping[str, griffe.Object]) -> Iterator[list[str]]:
     for name, each in objects.items():
         yield [f"[`{name}`](python/{page}.md#{name})", cell(first(docstring(each)))]
 
 
-def told(title: str, says: str, objects: Mapping[str, griffe.Object]) -> str:
+def write_page(title: str, introduction: str, objects: Mapping[str, griffe.Object]) -> str:
     sections = (text for name, each in objects.items() for text in section(name, each))
-    return "\n\n".join([f"# {title}", *([prose(says, "python")] if says else []), *sections, ""])
+    return "\n\n".join([f"# {title}", *([prose(introduction, "python")] if introduction else []), *sections, ""])
 
 
 def section(name: str, each: griffe.Object) -> Iterator[str]:
@@ -147,7 +147,9 @@ def class_(name: str, each: griffe.Class) -> Iterator[str]:
     shown = [field for field in fields if field not in values and (field.docstring or "property" in field.labels)]
     yield table(["attribute", "type", "description"], map(attribute, shown))
     for key, member in members.items():
-        if isinstance(member, griffe.Function) and (is_public(key) or (key in CALLED and docstring(member))):
+        if isinstance(member, griffe.Function) and (
+            is_public(key) or (key in SHOWN_SPECIAL_METHODS and docstring(member))
+        ):
             yield heading(3, f"`{name}.{key}`", f"{name}.{key.strip('_')}")
             yield from function(key, member)
 
@@ -180,18 +182,18 @@ def function(name: str, each: griffe.Function) -> Iterator[str]:
 
 def signature(name: str, each: griffe.Function, *, keyword: str = "def", with_result: bool = True) -> str:
     """Format a signature as it is declared, without `self`; in one line if it fits."""
-    given = list(parameters(each))
+    texts = list(parameters(each))
     head = f"{'async ' if 'async' in each.labels else ''}{keyword} {name}"
     result = f" -> {each.returns}" if with_result and each.returns is not None else ""
-    line = f"{head}({', '.join(given)}){result}"
-    return line if len(line) <= WIDEST else "\n".join([f"{head}(", *(f"    {each}," for each in given), f"){result}"])
+    line = f"{head}({', '.join(texts)}){result}"
+    return line if len(line) <= WIDEST else "\n".join([f"{head}(", *(f"    {each}," for each in texts), f"){result}"])
 
 
 def parameters(each: griffe.Function) -> Iterator[str]:
     kinds = griffe.ParameterKind
-    known = [parameter for parameter in each.parameters if parameter.name not in {"self", "cls"}]
+    parameters_ = [parameter for parameter in each.parameters if parameter.name not in {"self", "cls"}]
     last = None
-    for parameter in known:
+    for parameter in parameters_:
         if last is kinds.positional_only and parameter.kind is not last:
             yield "/"
         if parameter.kind is kinds.keyword_only and last not in {kinds.keyword_only, kinds.var_positional}:

@@ -13,13 +13,13 @@ from fastapi.routing import iter_route_contexts
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.web import build
-from rolecall.web.dependencies import Requires, identify, let_in_anybody
+from rolecall.web.dependencies import Requires, admit_anybody, identify
 from rolecall.web.problems import ANYWHERE
 from tools.reference.markdown import cell, heading, prose, slug, table
 
 __all__ = ["page", "scopes"]
 
-SAYS = """\
+INTRODUCTION = """\
 Requests and responses are JSON. The document of all routes, including those of your app, is served at `/openapi.json`.
 Programs authenticate with an API key (`Authorization: Bearer rk_...`), or on the same machine with the local token.
 Each route requires a scope: *own*, *read*, *operate* (which includes both) or *admin* (which includes all). *known*
@@ -35,27 +35,31 @@ NOWHERE = "postgresql:///nowhere"
 
 def page() -> str:
     """Return every route of the API, by tag."""
-    application = served()
-    document, asked = application.openapi(), scopes(application)
+    application = build_application()
+    document, scope_by_route = application.openapi(), scopes(application)
     refusals = ", ".join(f"{status} {HTTPStatus(status).phrase}" for status in ANYWHERE)
     operations = [
-        (method.upper(), path, described)
+        (method.upper(), path, operation)
         for path, methods in document["paths"].items()
-        for method, described in methods.items()
+        for method, operation in methods.items()
     ]
     operations.sort(key=lambda each: (each[1], METHODS.index(each[0].lower())))
     rows = [
-        [f"[`{method} {path}`](#{anchor(method, path)})", asked[method, path], cell(first(operation))]
+        [f"[`{method} {path}`](#{anchor(method, path)})", scope_by_route[method, path], cell(first(operation))]
         for method, path, operation in operations
     ]
-    rows.append([f"`{DOCUMENT[0]} {DOCUMENT[1]}`", asked[DOCUMENT], "The OpenAPI document of all routes."])
+    rows.append([f"`{DOCUMENT[0]} {DOCUMENT[1]}`", scope_by_route[DOCUMENT], "The OpenAPI document of all routes."])
     schemas = document["components"]["schemas"]
     return "\n\n".join(
         [
             "# The HTTP API",
-            f"{SAYS}{refusals}; as [problem documents](errors.md).",
+            f"{INTRODUCTION}{refusals}; as [problem documents](errors.md).",
             table(["route", "scope", "description"], rows),
-            *(text for method, path, each in operations for text in route(method, path, each, asked[method, path])),
+            *(
+                text
+                for method, path, each in operations
+                for text in route(method, path, each, scope_by_route[method, path])
+            ),
             heading(2, "Objects", "objects"),
             *(text for name in sorted(schemas) for text in object_(name, schemas[name])),
             "",
@@ -63,7 +67,7 @@ def page() -> str:
     )
 
 
-def served() -> FastAPI:
+def build_application() -> FastAPI:
     """Return the application, without a database, because it receives no requests."""
     return build(NOWHERE, App("reference"), Settings(access=AccessSettings(auth=AuthMode.keys)))
 
@@ -79,9 +83,9 @@ def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
 
 
 def scope_of(dependant: Dependant) -> str:
-    called = list(calls_of(dependant))
-    told = [each.scope.value if each.scope else "known" for each in called if isinstance(each, Requires)]
-    return told[0] if told else "known" if identify in called and let_in_anybody not in called else "open"
+    calls = list(calls_of(dependant))
+    scopes_ = [each.scope.value if each.scope else "known" for each in calls if isinstance(each, Requires)]
+    return scopes_[0] if scopes_ else "known" if identify in calls and admit_anybody not in calls else "open"
 
 
 def calls_of(dependant: Dependant) -> Iterator[Any]:
@@ -95,7 +99,7 @@ def route(method: str, path: str, operation: Mapping[str, Any], scope: str) -> I
     yield prose(operation.get("description") or operation["summary"])
     yield f"Scope: *{scope}*."
     if parameters := operation.get("parameters"):
-        rows = ([f"`{each['name']}`", each["in"], type_of(each["schema"]), said(each)] for each in parameters)
+        rows = ([f"`{each['name']}`", each["in"], type_of(each["schema"]), description_of(each)] for each in parameters)
         yield table(["parameter", "in", "type", "description"], rows)
     for content in operation.get("requestBody", {}).get("content", {}).values():
         yield f"Body: {type_of(content['schema'])}."
@@ -120,16 +124,16 @@ def object_(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     yield table(
         ["field", "type", "description"],
         (
-            [f"`{field}`{'' if field in needed else ' (optional)'}", type_of(each), said(each)]
+            [f"`{field}`{'' if field in needed else ' (optional)'}", type_of(each), description_of(each)]
             for field, each in schema.get("properties", {}).items()
         ),
     )
 
 
-def said(described: Mapping[str, Any]) -> str:
+def description_of(item: Mapping[str, Any]) -> str:
     """Return the description, and the default if there is one."""
-    default = described.get("schema", described).get("default")
-    pieces = [cell(described.get("description")), "" if default in (None, "") else f"Default `{default}`."]
+    default = item.get("schema", item).get("default")
+    pieces = [cell(item.get("description")), "" if default in (None, "") else f"Default `{default}`."]
     return " ".join(filter(None, pieces))
 
 

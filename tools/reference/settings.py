@@ -7,7 +7,7 @@ from tools.reference.markdown import cell, heading, slug, table
 
 __all__ = ["page"]
 
-SAYS = """\
+INTRODUCTION = """\
 Settings are read once at the start, from flags and environment variables; flags take precedence. An empty value counts
 as not set. An invalid value ends the command with exit code 2 and a message that names it. The other names are those
 of other systems and of earlier releases. They are used if ours is not set, and may also start with `ROLECALL_`."""
@@ -21,7 +21,7 @@ def page() -> str:
         for subject, settings in SETTINGS.items()
         for text in (heading(2, subject, slug(subject)), table(COLUMNS, map(row, settings)))
     )
-    return "\n\n".join(["# Settings", SAYS, *sections, ""])
+    return "\n\n".join(["# Settings", INTRODUCTION, *sections, ""])
 
 
 def row(setting: Setting[object]) -> list[str]:

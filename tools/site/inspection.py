@@ -17,7 +17,7 @@ TOP = frozenset({"", "__top"})
 
 
 @dataclass
-class Seen(HTMLParser):
+class Page(HTMLParser):
     """The links of a page, and its anchors."""
 
     loaded: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Seen(HTMLParser):
 
 def faults(html: Path) -> Iterator[str]:
     """Return the errors of the pages below a folder, one line each."""
-    pages = {file: seen(file) for file in sorted(html.rglob("*.html")) if file.name != NOT_FOUND}
+    pages = {file: read_page(file) for file in sorted(html.rglob("*.html")) if file.name != NOT_FOUND}
     for file, page in pages.items():
         name = file.relative_to(html).as_posix()
         for address in page.loaded:
@@ -51,9 +51,9 @@ def faults(html: Path) -> Iterator[str]:
                 yield f"{name} links to {address}, {wrong}"
 
 
-def seen(file: Path) -> Seen:
+def read_page(file: Path) -> Page:
     """Read one page."""
-    page = Seen()
+    page = Page()
     page.feed(file.read_text("utf-8"))
     return page
 
@@ -63,7 +63,7 @@ def is_foreign(address: str) -> bool:
     return bool(parts.scheme or parts.netloc)
 
 
-def fault_of(address: str, file: Path, pages: dict[Path, Seen]) -> str | None:
+def fault_of(address: str, file: Path, pages: dict[Path, Page]) -> str | None:
     parts = urlsplit(address)
     target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
     if target.is_dir():

@@ -25,7 +25,7 @@ BESIDE = {
     "bench/README.md": "benchmarks.md",
 }
 # Files that links name, with the pages that contain them.
-SAID_BY = {"README.md": "index.md", "docs/reference/schema.sql": "reference/schema.md"}
+PAGES_BY_SOURCE = {"README.md": "index.md", "docs/reference/schema.sql": "reference/schema.md"}
 FOLDERS_PAGE = re.compile(r"\bREADME\.md$")
 PICTURES = (".png", ".svg")
 FENCED = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
@@ -71,9 +71,9 @@ def led(root: Path, source: str, places: Mapping[str, str], link: re.Match[str])
         return f"{link['image']}[{words}]({link['target']})"
     target, hash_, anchor = link["target"].partition("#")
     named = os.path.normpath(PurePosixPath(source).parent / target)
-    if link["image"] and (drawn := drawing(root / named, words)):
+    if link["image"] and (drawn := convert_drawing(root / named, words)):
         return drawn
-    place = places.get(named) or SAID_BY.get(named)
+    place = places.get(named) or PAGES_BY_SOURCE.get(named)
     if place is None and PurePosixPath(named).suffix in PICTURES:
         place = named.removeprefix(f"{DOCS}/")
     if place is None:
@@ -81,7 +81,7 @@ def led(root: Path, source: str, places: Mapping[str, str], link: re.Match[str])
     return f"{link['image']}[{words}]({os.path.relpath(place, PurePosixPath(places[source]).parent)}{hash_}{anchor})"
 
 
-def drawing(file: Path, words: str) -> str | None:
+def convert_drawing(file: Path, words: str) -> str | None:
     """Return one of our SVG drawings as HTML; None for other pictures."""
     if file.suffix != ".svg" or not (found := DRAWING.search(file.read_text("utf-8"))):
         return None

@@ -17,7 +17,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from rolecall.config.parsing import Unfit
+from rolecall.config.parsing import InvalidText
 from rolecall.extras import require
 from rolecall.model.errors import ConfigError, RolecallError
 
@@ -67,8 +67,8 @@ class RedisLink(Protocol):
     async def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         """Run a script. It is sent to the server once."""
 
-    async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
-        """Call `heard` with every message published on a channel. Ends only with an error or a cancellation."""
+    async def subscribe(self, channel: str, receive: Callable[[str], None]) -> None:
+        """Call `receive` with every message published on a channel. Ends only with an error or a cancellation."""
 
     async def close(self) -> None:
         """Close every connection. Idempotent."""
@@ -83,6 +83,6 @@ def connect_redis(url: str, variable: str = VARIABLE) -> RedisLink:
     require("redis", variable=variable)
     try:
         return cast("RedisLink", import_module("rolecall.brokers.redis").link_to(url))
-    except (ValueError, IndexError, Unfit) as error:
+    except (ValueError, IndexError, InvalidText) as error:
         shown = f"{url.partition('://')[0]}://..."
         raise ConfigError(f"is not an address of Redis: {error}", variable=variable, value=shown) from None

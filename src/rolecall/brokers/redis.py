@@ -17,7 +17,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.door import RedisAway, RedisRefuses, Script
-from rolecall.config.brokers import prefix_apart
+from rolecall.config.brokers import split_prefix
 
 __all__ = ["link_to"]
 
@@ -38,10 +38,10 @@ SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redi
 class ClientLink:
     """`RedisLink` on top of redis-py."""
 
-    def __init__(self, client: Any, *, prefix: str, cluster: bool = False, beside: Sequence[Any] = ()) -> None:
+    def __init__(self, client: Any, *, prefix: str, cluster: bool = False, sentinels: Sequence[Any] = ()) -> None:
         self._client = client
         self._prefix = f"{prefix}:" if prefix else ""
-        self._beside = beside
+        self._sentinels = sentinels
         self.cluster = cluster
 
     async def call(self, *words: Any) -> Any:
@@ -63,7 +63,7 @@ class ClientLink:
             except NoScriptError:
                 return await self._client.execute_command("EVAL", script.text, *given)
 
-    async def hear(self, channel: str, heard: Callable[[str], None]) -> None:
+    async def subscribe(self, channel: str, receive: Callable[[str], None]) -> None:
         with _errors_of_ours():
             async with self._client.pubsub(ignore_subscribe_messages=True) as subscription:
                 # Separate steps: if one swallows a cancellation, the next must not wait.
@@ -74,30 +74,30 @@ class ClientLink:
                         # Without a timeout of its own, a quiet channel would count as a missing answer.
                         message = await subscription.get_message(timeout=SILENCE)
                     if message:
-                        heard(message["data"].decode(errors="replace"))
+                        receive(message["data"].decode(errors="replace"))
 
     def connection(self) -> AbstractConnection:
         """Create a connection for exclusive use. Not available for a cluster."""
-        made: AbstractConnection = self._client.connection_pool.make_connection()
-        return made
+        connection: AbstractConnection = self._client.connection_pool.make_connection()
+        return connection
 
     def _with_prefix(self, words: Sequence[Any]) -> Sequence[Any]:
         if not self._prefix:
             return words
-        named = list(words)
+        prefixed = list(words)
         keys = KEYS_AT.get(words[0], FIRST)
-        named[keys] = [f"{self._prefix}{key}" for key in named[keys]]
-        return named
+        prefixed[keys] = [f"{self._prefix}{key}" for key in prefixed[keys]]
+        return prefixed
 
     async def close(self) -> None:
         with _errors_of_ours():
-            for client in (self._client, *self._beside):
+            for client in (self._client, *self._sentinels):
                 await client.aclose()
 
 
 def link_to(url: str) -> ClientLink:
-    """Create the link for a URL. Raises ValueError for an invalid URL, Unfit for an invalid prefix."""
-    url, prefix = prefix_apart(url)
+    """Create the link for a URL. Raises ValueError for an invalid URL, InvalidText for an invalid prefix."""
+    url, prefix = split_prefix(url)
     scheme = urlsplit(url).scheme
     if scheme not in SCHEMES:
         raise ValueError(f"it must start with one of {', '.join(SCHEMES)}")
@@ -114,24 +114,24 @@ def _by_sentinel(url: str, prefix: str) -> ClientLink:
     service, _, database = parts.path.strip("/").partition("/")
     if not service:
         raise ValueError("the name of the master is missing, as in redis+sentinel://host:26379/name")
-    options, own = _options_of(parts)
+    options, sentinel_options = _options_of(parts)
     hosts = [_host(text) for text in parts.netloc.rpartition("@")[2].split(",")]
-    sentinel = Sentinel(hosts, sentinel_kwargs=options | own, **options)  # type: ignore[no-untyped-call]
+    sentinel = Sentinel(hosts, sentinel_kwargs=options | sentinel_options, **options)  # type: ignore[no-untyped-call]
     master = sentinel.master_for(service, db=int(database or 0))
-    return ClientLink(master, prefix=prefix, beside=sentinel.sentinels)
+    return ClientLink(master, prefix=prefix, sentinels=sentinel.sentinels)
 
 
 def _options_of(parts: SplitResult) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options for the master and for the Sentinels, which can have a password of their own in the URL."""
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
-    own: dict[str, Any] = {}
-    if (password := said.pop("sentinel_password", None)) is not None:
-        own = {"username": said.pop("sentinel_username", None), "password": password or None}
+    parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
+    sentinel_options: dict[str, Any] = {}
+    if (password := parameters.pop("sentinel_password", None)) is not None:
+        sentinel_options = {"username": parameters.pop("sentinel_username", None), "password": password or None}
     user, at, _ = parts.netloc.rpartition("@")
-    options = _options() | parse_url(f"redis://{user}{at}/?{urlencode(said)}")
+    options = _options() | parse_url(f"redis://{user}{at}/?{urlencode(parameters)}")
     if parts.scheme.startswith("rediss"):
         options["ssl"] = True
-    return options, own
+    return options, sentinel_options
 
 
 def _host(text: str) -> tuple[str, int]:

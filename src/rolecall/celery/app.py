@@ -13,7 +13,7 @@ from rolecall.app import App
 from rolecall.celery.canvas import Signature
 from rolecall.celery.configuration import Configuration
 from rolecall.celery.current import AnyApp, make_current
-from rolecall.celery.options import declared
+from rolecall.celery.options import parse_declaration
 from rolecall.celery.program import SHARED, Program
 from rolecall.celery.result import AsyncResult, GroupResult
 from rolecall.celery.tasks import Task
@@ -96,9 +96,9 @@ class Celery:
         return self._declare(function, options)
 
     def _declare(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Task:
-        made = _made(function, options, self.program, self.main)
-        self.program.own[made.name] = made
-        return made
+        task = _make_task(function, options, self.program, self.main)
+        self.program.own[task.name] = task
+        return task
 
     def config_from_object(self, source: Any, *, namespace: str | None = None, silent: bool = False) -> None:
         """Read settings from an object, a mapping or a named module. With a namespace, names start with it.
@@ -226,15 +226,15 @@ def shared_task(function: Callable[..., Any] | None = None, **options: Any) -> A
 
 
 def _share(function: Callable[..., Any], options: Mapping[str, Any]) -> Task:
-    made = _made(function, options, None, MAIN)
-    SHARED[made.name] = made
-    return made
+    task = _make_task(function, options, None, MAIN)
+    SHARED[task.name] = task
+    return task
 
 
-def _made(function: Callable[..., Any], options: Mapping[str, Any], app: AnyApp | None, main: str) -> Task:
+def _make_task(function: Callable[..., Any], options: Mapping[str, Any], app: AnyApp | None, main: str) -> Task:
     module = function.__module__
     name = options.get("name") or f"{main if module == MAIN else module}.{function.__name__}"
-    return Task(function, name, declared(name, options), app)
+    return Task(function, name, parse_declaration(name, options), app)
 
 
 def _settings(source: Any, *, silent: bool) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ def function_of(task: Task, fields: Fields, app: AnyApp) -> Callable[..., Any]:
             with final_errors():
                 _go_on(app, ctx, canvas or {}, result)
         dropped = app.ignores_results if task.options.ignore_result is None else task.options.ignore_result
-        return None if dropped else _stored(result)
+        return None if dropped else _store_steps(result)
 
     run.__signature__ = fields.signature()  # type: ignore[attr-defined]  # as inspect documents it
     run.__doc__ = task.function.__doc__
@@ -128,6 +128,6 @@ def _handed_on(result: Any) -> Any:
     return result
 
 
-def _stored(result: Any) -> Any:
+def _store_steps(result: Any) -> Any:
     """Return the result if JSON preserves it; otherwise an UnstoredResult."""
     return result if is_plain(result) else UnstoredResult(f"a {type(result).__name__}, not plain JSON")

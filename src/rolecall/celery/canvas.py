@@ -46,19 +46,19 @@ class Canvas(ABC):
         option without an equivalent, and the errors of `Client.enqueue`.
         """
         app = self.linked() or current()
-        joined = options.pop("connection", None)
+        connection = options.pop("connection", None)
         links = options.pop(LINK, None)
         steps = _not_empty(self.steps(app))
         if links is not None:
-            add_links(steps[-1], [each.steps(app) for each in _several(links)])
+            add_links(steps[-1], [each.steps(app) for each in _list_of_links(links)])
         for first in steps[0].get(GROUP, [steps[:1]]):
-            _give(first[0], tuple(args or ()), dict(kwargs or {}), options)
+            _add_arguments(first[0], tuple(args or ()), dict(kwargs or {}), options)
         _read_options(app, steps)
         if GROUP in steps[0] and len(steps) == 1:
             drafts = [app.draft(member) for member in steps[0][GROUP]]
-            stored = app.client.enqueue_many(drafts, connection=joined)
+            stored = app.client.enqueue_many(drafts, connection=connection)
             return GroupResult([AsyncResult(each.id, app) for each in stored])
-        return AsyncResult(app.client.enqueue(app.draft(steps), connection=joined).id, app)
+        return AsyncResult(app.client.enqueue(app.draft(steps), connection=connection).id, app)
 
     def __or__(self, after: Canvas) -> chain:
         return chain(self, after)
@@ -100,7 +100,7 @@ class Signature(Canvas):
 
     def link(self, after: Canvas) -> Canvas:
         """Enqueue `after` once the task has completed, with its result as the first argument. Return `after`."""
-        self.options[LINK] = [*_several(self.options.get(LINK)), after]
+        self.options[LINK] = [*_list_of_links(self.options.get(LINK)), after]
         return after
 
     def clone(self, args: Iterable[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any) -> Signature:
@@ -119,7 +119,7 @@ class Signature(Canvas):
 
     def steps(self, app: AnyApp) -> list[Step]:
         options = dict(self.options)
-        links = [each.steps(app) for each in _several(options.pop(LINK, None))]
+        links = [each.steps(app) for each in _list_of_links(options.pop(LINK, None))]
         step: Step = {
             TASK: self.task,
             "args": list(self.args),
@@ -131,32 +131,32 @@ class Signature(Canvas):
         return [step]
 
     def __repr__(self) -> str:
-        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
-        return f"{self.task}({', '.join(given)})"
+        arguments = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
+        return f"{self.task}({', '.join(arguments)})"
 
 
-class Composed(Canvas):
+class CompositeCanvas(Canvas):
     """A canvas composed of others."""
 
     def __init__(self, *parts: Any) -> None:
         self.tasks = _flat(parts)
 
     def linked(self) -> AnyApp | None:
-        return _linked(self.tasks)
+        return _find_app(self.tasks)
 
     def __call__(self, *args: Any, **kwargs: Any) -> AsyncResult | GroupResult:
         """Enqueue it."""
         return self.apply_async(args, kwargs)
 
 
-class chain(Composed):  # noqa: N801 - Celery's name for it
+class chain(CompositeCanvas):  # noqa: N801 - Celery's name for it
     """Tasks one after another. Each receives the previous result as its first argument."""
 
     def steps(self, app: AnyApp) -> list[Step]:
         return [step for part in self.tasks for step in part.steps(app)]
 
 
-class group(Composed):  # noqa: N801 - Celery's name for it
+class group(CompositeCanvas):  # noqa: N801 - Celery's name for it
     """Tasks in parallel. The step that follows receives the list of their results."""
 
     def steps(self, app: AnyApp) -> list[Step]:
@@ -221,10 +221,10 @@ def _read_options(app: AnyApp, steps: Sequence[Step]) -> None:
             _read_options(app, inner)
 
 
-def _give(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
+def _add_arguments(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
     if GROUP in step:
         for member in step[GROUP]:
-            _give(member[0], args, kwargs, options)
+            _add_arguments(member[0], args, kwargs, options)
         return
     if not step["immutable"]:
         step["args"] = [*args, *step["args"]]
@@ -241,11 +241,11 @@ def _flat(parts: Sequence[Any]) -> list[Canvas]:
     return list(parts)
 
 
-def _linked(parts: Sequence[Canvas]) -> AnyApp | None:
+def _find_app(parts: Sequence[Canvas]) -> AnyApp | None:
     return next((app for part in parts if (app := part.linked()) is not None), None)
 
 
-def _several(links: Any) -> list[Canvas]:
+def _list_of_links(links: Any) -> list[Canvas]:
     if links is None:
         return []
     return [links] if isinstance(links, Canvas) else list(links)

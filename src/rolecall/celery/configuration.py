@@ -64,11 +64,11 @@ class Configuration(MutableMapping[str, Any]):
     """
 
     def __init__(self) -> None:
-        object.__setattr__(self, "_said", {**DEFAULTS, "beat_schedule": {}})
+        object.__setattr__(self, "_values", {**DEFAULTS, "beat_schedule": {}})
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self._said[name]
+            return self._values[name]
         except KeyError:
             raise AttributeError(f"the setting {name} is not set") from None
 
@@ -76,7 +76,7 @@ class Configuration(MutableMapping[str, Any]):
         self[name] = value
 
     def __getitem__(self, name: str) -> Any:
-        return self._said[todays_name(name)]
+        return self._values[todays_name(name)]
 
     def __setitem__(self, name: str, value: Any) -> None:
         known = todays_name(name)
@@ -85,26 +85,26 @@ class Configuration(MutableMapping[str, Any]):
         allowed, why = MUST_BE.get(known, (None, ""))
         if allowed is not None and value not in allowed:
             raise InvalidDeclaration(f"{name} is {value!r}, and only {', '.join(sorted(allowed))} works: {why}")
-        self._said[known] = value
+        self._values[known] = value
 
     def __delitem__(self, name: str) -> None:
-        del self._said[todays_name(name)]
+        del self._values[todays_name(name)]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._said)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._values)
 
     @property
     def zone_name(self) -> str:
         """The IANA name of the crontabs' time zone. Datetimes without a time zone are in UTC, as in Celery."""
-        return str(self._said["timezone"] or "UTC")
+        return str(self._values["timezone"] or "UTC")
 
     @property
     def urgent_is_low(self) -> bool:
         """Whether 0 is the highest priority, as with Redis. With RabbitMQ, it is the lowest."""
-        return str(self._said["broker_url"] or "").startswith(("redis", "sentinel"))
+        return str(self._values["broker_url"] or "").startswith(("redis", "sentinel"))
 
 
 def todays_name(name: str) -> str:

@@ -23,9 +23,9 @@ __all__ = [
     "attempt",
     "current",
     "current_app",
+    "current_request",
     "current_task",
     "make_current",
-    "running",
 ]
 
 # Means that there is no previous result. None can be a result.
@@ -113,16 +113,16 @@ class CurrentTask:
     @property
     def request(self) -> Request:
         """The current attempt, or an empty request."""
-        return running()
+        return current_request()
 
     def __getattr__(self, name: str) -> Any:
-        task = running().task
+        task = current_request().task
         if task is None:
             raise ConfigError("no task is running here", variable="current_task")
         return getattr(current().tasks[task], name)
 
 
-def running() -> Request:
+def current_request() -> Request:
     """Return the current attempt, or an empty request."""
     return REQUEST.get()
 

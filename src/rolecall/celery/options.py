@@ -14,11 +14,11 @@ from rolecall.model.errors import InvalidDeclaration, InvalidTask
 __all__ = [
     "REFUSED_OF_A_CALL",
     "REFUSED_OF_A_TASK",
-    "Declared",
-    "declared",
+    "DeclaredOptions",
+    "arguments_of_a_task",
     "options_of_a_call",
+    "parse_declaration",
     "priority_of",
-    "words_of_a_task",
 ]
 
 NO_RATE = (
@@ -56,7 +56,7 @@ OURS = ("dedupe_key", "key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class DeclaredOptions:
     """The options of a task's declaration, with Celery's defaults. Durations are in seconds.
 
     `max_retries=None` means unlimited. With `acks_late=False`, a task lost with its worker fails instead of running
@@ -86,43 +86,43 @@ class Declared:
     @property
     def most_retries(self) -> int | None:
         """The highest number of retries, from the declaration or its `retry_kwargs`. None means unlimited."""
-        said = (self.retry_kwargs or {}).get("max_retries", self.max_retries)
-        if said is None or self.max_retries is None:
+        retries = (self.retry_kwargs or {}).get("max_retries", self.max_retries)
+        if retries is None or self.max_retries is None:
             return None
-        return max(int(said), self.max_retries)
+        return max(int(retries), self.max_retries)
 
 
-def declared(task: str, words: Mapping[str, Any]) -> Declared:
+def parse_declaration(task: str, words: Mapping[str, Any]) -> DeclaredOptions:
     """Parse the options of `@app.task(...)`.
 
     Raises InvalidDeclaration for an option without an equivalent, TypeError for an unknown option.
     """
-    said = {word: value for word, value in words.items() if word not in MOOT_OF_A_TASK}
-    for word, value in said.items():
+    options = {word: value for word, value in words.items() if word not in MOOT_OF_A_TASK}
+    for word, value in options.items():
         if word in REFUSED_OF_A_TASK and bool(value) != (word in REFUSED_WHEN_OFF):
             raise InvalidDeclaration(f"task {task!r}: {word}= has no equivalent: {REFUSED_OF_A_TASK[word]}")
-        if word not in REFUSED_OF_A_TASK and word not in Declared.__dataclass_fields__:
+        if word not in REFUSED_OF_A_TASK and word not in DeclaredOptions.__dataclass_fields__:
             raise TypeError(f"task {task!r}: {word}= is not an option of a task")
-    if said.get("serializer") not in {None, "json"}:
-        raise InvalidDeclaration(f"task {task!r}: serializer={said['serializer']!r} has no equivalent: {JSON}")
-    said = {word: value for word, value in said.items() if word not in REFUSED_OF_A_TASK}
+    if options.get("serializer") not in {None, "json"}:
+        raise InvalidDeclaration(f"task {task!r}: serializer={options['serializer']!r} has no equivalent: {JSON}")
+    options = {word: value for word, value in options.items() if word not in REFUSED_OF_A_TASK}
     for word in ("autoretry_for", "dont_autoretry_for"):
-        if word in said:
-            said[word] = tuple(said[word])
-    return Declared(**said)
+        if word in options:
+            options[word] = tuple(options[word])
+    return DeclaredOptions(**options)
 
 
-def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Configuration) -> dict[str, Any]:
+def options_of_a_call(given: Mapping[str, Any], declaration: DeclaredOptions, conf: Configuration) -> dict[str, Any]:
     """Return the options of a call, including defaults from the task's declaration, as plain values.
 
     Raises InvalidTask for an option without an equivalent, TypeError for an unknown option.
     """
-    priority = conf.task_default_priority if declared.priority is None else declared.priority
-    said = {"expires": declared.expires, "priority": priority} | {
+    priority = conf.task_default_priority if declaration.priority is None else declaration.priority
+    options = {"expires": declaration.expires, "priority": priority} | {
         word: value for word, value in given.items() if value is not None and word not in MOOT_OF_A_CALL
     }
     plain: dict[str, Any] = {}
-    for word, value in said.items():
+    for word, value in options.items():
         if word in REFUSED_OF_A_CALL:
             raise InvalidTask(f"{word}= has no equivalent: {REFUSED_OF_A_CALL[word]}")
         if value is not None:
@@ -136,7 +136,7 @@ def options_of_a_call(given: Mapping[str, Any], declared: Declared, conf: Config
     return plain
 
 
-def words_of_a_task(plain: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of_a_task(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain options as arguments of a new task."""
     words = dict(plain)
     for word in ("scheduled_for", "expires"):
@@ -174,7 +174,7 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
         case _ if word in OURS:
             return {word: value}
         case _:
-            raise TypeError(f"{word}= is not an option of a call; the options are {', '.join(_known())}")
+            raise TypeError(f"{word}= is not an option of a call; the options are {', '.join(_known_options())}")
 
 
 def _moment(value: datetime) -> str:
@@ -182,6 +182,6 @@ def _moment(value: datetime) -> str:
     return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).isoformat()
 
 
-def _known() -> Iterable[str]:
+def _known_options() -> Iterable[str]:
     words = ("connection", "countdown", "eta", "expires", "link", "priority", "queue", "serializer", "time_limit")
     return sorted((*words, *OURS))

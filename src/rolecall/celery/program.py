@@ -13,7 +13,7 @@ from rolecall.celery.attempts import GROUP_HANDLER, REST, function_of, groups
 from rolecall.celery.canvas import GROUP, LINK, TASK
 from rolecall.celery.configuration import Configuration
 from rolecall.celery.current import NOTHING, Step
-from rolecall.celery.options import Declared, options_of_a_call, priority_of, words_of_a_task
+from rolecall.celery.options import DeclaredOptions, arguments_of_a_task, options_of_a_call, priority_of
 from rolecall.celery.payloads import CANVAS, Fields
 from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import rhythm_of
@@ -43,7 +43,7 @@ class Program:
         self.periodic: dict[str, Mapping[str, Any]] = {}
         self._main = main
         self._app = App(main, lifespan=self._in_a_worker)
-        self._begun = False
+        self._has_begun = False
         self._database = database
         self._prepare = prepare
         self._client: Client | None = None
@@ -59,7 +59,7 @@ class Program:
     def app(self) -> App:
         """The App with everything declared so far."""
         with self._turn:
-            if not self._begun:
+            if not self._has_begun:
                 self._begin()
             if self._declare_new():
                 self._client = None
@@ -79,10 +79,10 @@ class Program:
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Convert the options of a call. A new queue becomes a role, unless the settings forbid that."""
-        known = self.tasks.get(name)
-        plain = options_of_a_call(given, Declared() if known is None else known.options, self.conf)
+        task = self.tasks.get(name)
+        plain = options_of_a_call(given, DeclaredOptions() if task is None else task.options, self.conf)
         if plain.get("role", self.conf.task_default_queue) not in self.app.roles:
-            self._know(plain["role"])
+            self._declare_role(plain["role"])
             self._client = None
         return plain
 
@@ -92,17 +92,17 @@ class Program:
         for each in rest:
             self._check(each, preceded=True)
         if GROUP in step:
-            members = [_given(member, result) for member in step[GROUP]]
+            members = [_with_result(member, result) for member in step[GROUP]]
             for member in members:
                 self._check(member[0], preceded=False)
                 for each in member[1:]:
                     self._check(each, preceded=True)
             return self.app.handlers[GROUP_HANDLER].made({"members": members, REST: rest})
-        [step] = _given([step], result)
+        [step] = _with_result([step], result)
         payload = self._payload(step)
         if canvas := {name: value for name, value in ((REST, rest), (LINK, step.get(LINK))) if value}:
             payload[CANVAS] = canvas
-        words = words_of_a_task(step["options"])
+        words = arguments_of_a_task(step["options"])
         definition = self.app.handlers.get(step[TASK])
         if definition is None:
             return NewTask(handler=step[TASK], payload=payload, **words)
@@ -110,7 +110,7 @@ class Program:
 
     def _check(self, step: Step, *, preceded: bool) -> None:
         if GROUP not in step:
-            self._payload(_given([step], None if preceded else NOTHING)[0])
+            self._payload(_with_result([step], None if preceded else NOTHING)[0])
             return
         for member in step[GROUP]:
             self._check(member[0], preceded=preceded)
@@ -131,20 +131,20 @@ class Program:
 
     def _begin(self) -> None:
         # Imported modules may use the app already. After a failure, the next use tries again.
-        self._begun = True
+        self._has_begun = True
         try:
             self._prepare()
             self._declare_all()
         except BaseException:
-            self._begun = False
+            self._has_begun = False
             self._app = App(self._main, lifespan=self._in_a_worker)
             self._fields.clear()
             raise
 
     def _declare_all(self) -> None:
         for queue in self.conf.task_queues or ():
-            self._know(str(getattr(queue, "name", queue)))
-        self._know(self.conf.task_default_queue)
+            self._declare_role(str(getattr(queue, "name", queue)))
+        self._declare_role(self.conf.task_default_queue)
         begin, gather = groups(self)
         self._app.task(GROUP_HANDLER, role=self.conf.task_default_queue, gather=gather)(begin)
         self._declare_new()
@@ -166,7 +166,7 @@ class Program:
             )
         options, conf = task.options, self.conf
         role = options.queue or queue_of(task.name, conf.task_routes) or conf.task_default_queue
-        self._know(role)
+        self._declare_role(role)
         fields = Fields(task)
         retries = options.most_retries
         late = conf.task_acks_late if options.acks_late is None else options.acks_late
@@ -182,7 +182,7 @@ class Program:
         )(function_of(task, fields, self))
         self._fields[task.name] = fields
 
-    def _know(self, role: str) -> None:
+    def _declare_role(self, role: str) -> None:
         if role in self._app.roles:
             return
         queues = {str(getattr(queue, "name", queue)) for queue in self.conf.task_queues or ()}
@@ -222,21 +222,21 @@ class Program:
 
     @asynccontextmanager
     async def _in_a_worker(self, workplace: Workplace) -> AsyncIterator[None]:
-        before, self._database = self._database, self._database or workplace.dsn
+        database, self._database = self._database, self._database or workplace.dsn
         try:
             yield
         finally:
             with self._turn:
-                client, self._client, self._database = self._client, None, before
+                client, self._client, self._database = self._client, None, database
             if client is not None:
                 client.close()
 
 
-def _given(steps: Sequence[Step], result: Any) -> list[dict[str, Any]]:
+def _with_result(steps: Sequence[Step], result: Any) -> list[dict[str, Any]]:
     """Prepend a result to the arguments of the first step, or of the first task of each member of a group."""
     first, *rest = (dict(step) for step in steps)
     if GROUP in first:
-        first[GROUP] = [_given(member, result) for member in first[GROUP]]
+        first[GROUP] = [_with_result(member, result) for member in first[GROUP]]
     elif result is not NOTHING and not first["immutable"]:
         first["args"] = [result, *first["args"]]
     return [first, *rest]

@@ -40,13 +40,13 @@ class crontab:  # noqa: N801 - Celery's name for it
         day_of_month: Part = EVERY,
         month_of_year: Part = EVERY,
     ) -> None:
-        days, weekdays = _written(day_of_month), _written(day_of_week)
+        days, weekdays = _format(day_of_month), _format(day_of_week)
         if EVERY not in {days, weekdays}:
             raise InvalidSchedule(
                 f"crontab(day_of_month={day_of_month!r}, day_of_week={day_of_week!r}): cron "
                 "matches either, Celery both: keep one, and check the other in the task"
             )
-        self.expression = " ".join((_written(minute), _written(hour), days, _written(month_of_year), weekdays))
+        self.expression = " ".join((_format(minute), _format(hour), days, _format(month_of_year), weekdays))
 
     def __repr__(self) -> str:
         return f"<crontab: {self.expression}>"
@@ -59,24 +59,24 @@ class schedule:  # noqa: N801 - Celery's name for it
         self.run_every = run_every
 
 
-def rhythm_of(name: str, said: Any) -> Rhythm:
+def rhythm_of(name: str, value: Any) -> Rhythm:
     """Convert the `schedule` of an entry in `beat_schedule`. Raises InvalidSchedule."""
-    match said:
+    match value:
         case crontab():
-            return Rhythm(cron=said.expression)
+            return Rhythm(cron=value.expression)
         case schedule():
-            return rhythm_of(name, said.run_every)
+            return rhythm_of(name, value.run_every)
         case timedelta():
-            return Rhythm(every=said.total_seconds())
+            return Rhythm(every=value.total_seconds())
         case int() | float():
-            return Rhythm(every=float(said))
+            return Rhythm(every=float(value))
         case _:
             raise InvalidSchedule(
-                f"schedule {name!r} is a {type(said).__name__}, not a crontab, a timedelta or a number of seconds"
+                f"schedule {name!r} is a {type(value).__name__}, not a crontab, a timedelta or a number of seconds"
             )
 
 
-def _written(part: Part) -> str:
+def _format(part: Part) -> str:
     if isinstance(part, str):
         # Celery reads the first three letters of a day or month, in any case.
         return DAY_OR_MONTH.sub(lambda word: word[0][:3].lower(), part.replace(" ", ""))

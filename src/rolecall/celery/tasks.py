@@ -11,9 +11,9 @@ from functools import update_wrapper
 from typing import Any, NoReturn
 
 from rolecall.celery.canvas import Signature
-from rolecall.celery.current import AnyApp, Request, current, running
+from rolecall.celery.current import AnyApp, Request, current, current_request
 from rolecall.celery.exceptions import MaxRetriesExceededError, Retry
-from rolecall.celery.options import Declared
+from rolecall.celery.options import DeclaredOptions
 from rolecall.celery.result import META, STATE, AsyncResult, GroupResult
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
 from rolecall.worker.context import Context
@@ -36,7 +36,7 @@ class Task:
     Calling a task calls its function; `delay` enqueues it for a worker.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str, options: Declared, app: AnyApp | None) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, options: DeclaredOptions, app: AnyApp | None) -> None:
         update_wrapper(self, function)
         self.name = name
         self.options = options
@@ -65,12 +65,12 @@ class Task:
     @property
     def request(self) -> Request:
         """The current attempt, or an empty request."""
-        return running()
+        return current_request()
 
     @property
     def context(self) -> Context:
         """Rolecall's context of the current attempt. Raises InvalidTask if there is none."""
-        found = running().context
+        found = current_request().context
         if found is None:
             raise InvalidTask(f"{self.name} was called as a function, without an attempt")
         return found
@@ -136,7 +136,7 @@ class Task:
         """
         if args is not None or kwargs is not None or not throw:
             raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
-        request = running()
+        request = current_request()
         most = self.max_retries if max_retries is None else max_retries
         cause = exc or sys.exception()
         if request.called_directly:
@@ -157,12 +157,12 @@ class Task:
             return
         words = dict(options.retry_kwargs or {})
         if options.retry_backoff:
-            words["countdown"] = backoff(options, running().retries)
+            words["countdown"] = backoff(options, current_request().retries)
         self.retry(exc=error, **words)
 
     def update_state(self, task_id: str | None = None, state: str | None = None, meta: Any = None) -> None:
         """Write a state and metadata into the task's info, shown by AsyncResult while the task runs."""
-        if task_id is not None and task_id != running().id:
+        if task_id is not None and task_id != current_request().id:
             raise InvalidTask("update_state(task_id=) has no equivalent: a task can only update itself")
         self.context.wait(self.context.info({STATE: state, META: meta}))
 
@@ -183,7 +183,7 @@ class Task:
         return f"<task: {self.name}>"
 
 
-def backoff(options: Declared, retries: int) -> float:
+def backoff(options: DeclaredOptions, retries: int) -> float:
     """Return Celery's backoff: the factor, doubled each time up to the maximum. With jitter, a random part of that."""
     longest = min(options.retry_backoff_max, max(1.0, float(options.retry_backoff)) * 2**retries)
     return random.uniform(0, longest) if options.retry_jitter else longest

@@ -86,19 +86,19 @@ def run_unwinding(main: Coroutine[Any, Any, T]) -> T:
 
 async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(main)
-    heard: list[signal.Signals] = []
+    received: list[signal.Signals] = []
 
-    def heed(number: signal.Signals) -> None:
-        heard.append(number)
+    def handle_signal(number: signal.Signals) -> None:
+        received.append(number)
         task.cancel()
 
     try:
-        with handling_signals(heed):
+        with handling_signals(handle_signal):
             return await task
     except asyncio.CancelledError:
-        if not heard:
+        if not received:
             raise
-        raise KeyboardInterrupt if heard[0] is signal.SIGINT else Terminated(heard[0]) from None
+        raise KeyboardInterrupt if received[0] is signal.SIGINT else Terminated(received[0]) from None
 
 
 def _is_main_thread() -> bool:

@@ -16,7 +16,7 @@ from rolecall.model.insight import TaskFilter
 
 P = ParamSpec("P")
 
-WORDS: tuple[tuple[str, type, str, str], ...] = (
+OPTIONS: tuple[tuple[str, type, str, str], ...] = (
     ("state", str, "STATE", "A state or status: failed, ready, stale ..."),
     ("role", str, "ROLE", "Only this role."),
     ("handler", str, "HANDLER", "Only this handler."),
@@ -37,11 +37,11 @@ FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
 def with_filter(body: Callable[Concatenate[Shell, TaskFilter, P], None]) -> Callable[..., None]:
     """Add the filter options to a command. It receives the filter as its second argument."""
     shell, _which, *own = inspect.signature(body, eval_str=True).parameters.values()
-    options = [_option(*word) for word in WORDS]
+    options = [_option(*word) for word in OPTIONS]
 
     @wraps(body)
     def command(shell: Shell, *args: P.args, **given: P.kwargs) -> None:
-        words = {name: given.pop(name) for name, *_ in WORDS}
+        words = {name: given.pop(name) for name, *_ in OPTIONS}
         body(shell, _filter(words), *args, **given)
 
     command.__signature__ = inspect.Signature([shell, *own, *options])  # type: ignore[attr-defined]  # typer reads it

@@ -26,11 +26,11 @@ def load_app(reference: str) -> App:
     """Import the module (the working directory is searched first) and return its App. Raises ConfigError."""
     module_name, colon, attribute = reference.partition(":")
     if not (module_name and colon and attribute):
-        raise _refused(reference, "must have the form module:attribute")
+        raise _invalid_reference(reference, "must have the form module:attribute")
     module = _import(module_name, reference)
     found = _attribute(module, attribute, reference)
     if not isinstance(found, App):
-        raise _refused(reference, f"is of type {type(found).__name__}, not a rolecall App")
+        raise _invalid_reference(reference, f"is of type {type(found).__name__}, not a rolecall App")
     return found
 
 
@@ -40,14 +40,14 @@ def checks_of(reference: str | None) -> Sequence[AppCheck]:
 
 
 def _import(name: str, reference: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    working_directory = str(Path.cwd())
+    if working_directory not in sys.path:
+        sys.path.insert(0, working_directory)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise _refused(reference, f"no module named {error.name}, here or installed") from None
+            raise _invalid_reference(reference, f"no module named {error.name}, here or installed") from None
         raise _broken(name, reference, error) from error
     except Exception as error:
         raise _broken(name, reference, error) from error
@@ -59,8 +59,8 @@ def _broken(name: str, reference: str, error: Exception) -> ConfigError:
     else:
         last = traceback.extract_tb(error.__traceback__)[-1]
         problem, file, line = str(error), last.filename, last.lineno
-    told = f"{type(error).__name__}: {problem} ({Path(file).name}, line {line})"
-    return _refused(reference, f"importing {name} failed: {told}")
+    location = f"{type(error).__name__}: {problem} ({Path(file).name}, line {line})"
+    return _invalid_reference(reference, f"importing {name} failed: {location}")
 
 
 def _attribute(module: ModuleType, name: str, reference: str) -> object:
@@ -69,12 +69,12 @@ def _attribute(module: ModuleType, name: str, reference: str) -> object:
         try:
             return reduce(getattr, further, getattr(module, first))
         except AttributeError as error:
-            raise _refused(reference, f"cannot be read: {error}") from error
-    apps = [known for known, value in vars(module).items() if isinstance(value, App)]
+            raise _invalid_reference(reference, f"cannot be read: {error}") from error
+    apps = [attribute_name for attribute_name, value in vars(module).items() if isinstance(value, App)]
     close = get_close_matches(name, vars(module), n=1)
     hint = f"; did you mean {module.__name__}:{(apps or close)[0]}?" if apps or close else ""
-    raise _refused(reference, f"module {module.__name__} has no attribute {name}{hint}")
+    raise _invalid_reference(reference, f"module {module.__name__} has no attribute {name}{hint}")
 
 
-def _refused(reference: str, problem: str) -> ConfigError:
+def _invalid_reference(reference: str, problem: str) -> ConfigError:
     return ConfigError(f"{reference!r} {problem}", variable=FLAG, value=reference)

@@ -27,7 +27,7 @@ from rolecall.config.worker import HEALTH, HEALTH_FILE
 from rolecall.model.errors import ConfigError
 from rolecall.worker.health import WorkerHealth
 
-__all__ = ["ALIVE", "NOTIFY_SOCKET", "READY", "TOUCHED_EVERY", "answering_probes", "telling_systemd"]
+__all__ = ["ALIVE", "NOTIFY_SOCKET", "READY", "TOUCHED_EVERY", "answering_probes", "notifying_systemd"]
 
 ALIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
 NOTIFY_SOCKET = "NOTIFY_SOCKET"
@@ -35,8 +35,8 @@ WATCHDOG = "WATCHDOG_USEC"
 TOUCHED_EVERY = 5.0
 PATIENCE = 5.0
 
-Ask = Callable[[], WorkerHealth]
-Tell = Callable[[WorkerHealth], None]
+ReadHealth = Callable[[], WorkerHealth]
+ReportHealth = Callable[[WorkerHealth], None]
 # Maps an Accept header to a status, a body and its content type.
 Page = Callable[[str], tuple[HTTPStatus, bytes, str]]
 
@@ -44,7 +44,7 @@ log = logging.getLogger("rolecall.cli")
 
 
 @contextmanager
-def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
+def answering_probes(shell: Shell, app: App, read_health: ReadHealth) -> Iterator[None]:
     """Publish a worker's health wherever the settings and systemd expect it, until the block ends.
 
     Raises ConfigError if an address cannot be bound or the file cannot be written.
@@ -52,60 +52,60 @@ def answering_probes(shell: Shell, app: App, ask: Ask) -> Iterator[None]:
     settings = shell.settings.worker
     with ExitStack() as stack:
         if settings.health is not None:
-            pages = {ALIVE: _alive(ask), READY: _ready(ask)}
+            pages = {ALIVE: _alive(read_health), READY: _ready(read_health)}
             if settings.health == settings.metrics:
                 pages[METRICS] = _metrics(app)
-            where = stack.enter_context(_serving(settings.health, pages))
-            log.info("Probes are served at http://%s%s and %s", where, ALIVE, READY)
-        tells: list[Tell] = []
+            address_text = stack.enter_context(_serve(settings.health, pages))
+            log.info("Probes are served at http://%s%s and %s", address_text, ALIVE, READY)
+        reporters: list[ReportHealth] = []
         if settings.health_file is not None:
-            tells.append(stack.enter_context(_touching(settings.health_file)))
-        stack.enter_context(_telling(ask, [*tells, *_systemd()]))
+            reporters.append(stack.enter_context(_touch_file(settings.health_file)))
+        stack.enter_context(_reporting(read_health, [*reporters, *_systemd()]))
         yield
 
 
 @contextmanager
-def telling_systemd(ask: Ask) -> Iterator[None]:
+def notifying_systemd(read_health: ReadHealth) -> Iterator[None]:
     """Notify systemd that this process is running, if systemd started it and expects notifications."""
-    with _telling(ask, _systemd()):
+    with _reporting(read_health, _systemd()):
         yield
 
 
 @contextmanager
-def _telling(ask: Ask, tells: list[Tell]) -> Iterator[None]:
-    if not tells:
+def _reporting(read_health: ReadHealth, reporters: list[ReportHealth]) -> Iterator[None]:
+    if not reporters:
         yield
         return
-    ending = threading.Event()
-    thread = threading.Thread(target=_tell_again_and_again, args=(ask, tells, ending), name="rolecall-health")
+    is_ending = threading.Event()
+    thread = threading.Thread(target=_report_health, args=(read_health, reporters, is_ending), name="rolecall-health")
     thread.start()
     try:
         yield
     finally:
-        ending.set()
+        is_ending.set()
         thread.join()
 
 
-def _tell_again_and_again(ask: Ask, tells: list[Tell], ending: threading.Event) -> None:
+def _report_health(read_health: ReadHealth, reporters: list[ReportHealth], is_ending: threading.Event) -> None:
     watchdog = int(os.environ.get(WATCHDOG) or 0) / 1e6
     every = min(TOUCHED_EVERY, watchdog / 2) if watchdog else TOUCHED_EVERY
     dead = False
     while True:
-        health = ask()
+        health = read_health()
         if dead == health.alive:
             dead = not dead
             if dead:
                 log.warning("This worker is unhealthy: %s", health.reason)
             else:
                 log.info("This worker is healthy again")
-        for tell in tells:
-            tell(health)
-        if ending.wait(every):
+        for report in reporters:
+            report(health)
+        if is_ending.wait(every):
             return
 
 
 @contextmanager
-def _touching(file: Path) -> Iterator[Tell]:
+def _touch_file(file: Path) -> Iterator[ReportHealth]:
     """Keep a file whose age is the time since the worker was last alive. Its content is the readiness."""
 
     def touch(health: WorkerHealth) -> None:
@@ -134,7 +134,7 @@ def _write(file: Path, text: str) -> None:
     new.replace(file)
 
 
-def _systemd() -> list[Tell]:
+def _systemd() -> list[ReportHealth]:
     """Return a function that notifies systemd (sd_notify(3)), if systemd expects that."""
     address = os.environ.get(NOTIFY_SOCKET, "")
     if not address.startswith(("/", "@")):
@@ -149,14 +149,14 @@ def _systemd() -> list[Tell]:
 
 
 @contextmanager
-def _serving(address: tuple[str, int], pages: Mapping[str, Page]) -> Iterator[str]:
+def _serve(address: tuple[str, int], pages: Mapping[str, Page]) -> Iterator[str]:
     host, port = address
     try:
         server = _Server(host, port, pages)
     except OSError as error:
-        where = f"{host}:{port}"
-        problem = f"cannot listen on {where}: {error.strerror}"
-        raise ConfigError(problem, variable=HEALTH.name, value=where) from None
+        address_text = f"{host}:{port}"
+        problem = f"cannot listen on {address_text}: {error.strerror}"
+        raise ConfigError(problem, variable=HEALTH.name, value=address_text) from None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="rolecall-probes")
     thread.start()
     try:
@@ -209,17 +209,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-def _alive(ask: Ask) -> Page:
+def _alive(read_health: ReadHealth) -> Page:
     def page(_accept: str) -> tuple[HTTPStatus, bytes, str]:
-        health = ask()
+        health = read_health()
         return _verdict(good=health.alive, reason=health.reason)
 
     return page
 
 
-def _ready(ask: Ask) -> Page:
+def _ready(read_health: ReadHealth) -> Page:
     def page(_accept: str) -> tuple[HTTPStatus, bytes, str]:
-        health = ask()
+        health = read_health()
         return _verdict(good=health.ready, reason=health.reason)
 
     return page

@@ -63,20 +63,20 @@ def run_and_reload(command: Command, folders: Sequence[Path] | None) -> None:
 
     Raises ConfigError if the extra is not installed or a folder does not exist, and Exit with the last exit code.
     """
-    watching = _load()
+    watcher = _load()
     for folder in folders or ():
         if not folder.is_dir():
             raise ConfigError("is not a folder", variable="--reload-dir", value=str(folder))
-    if code := run(Reloader(command, watching, list(folders or [Path.cwd()])).run()):
+    if code := run(Reloader(command, watcher, list(folders or [Path.cwd()])).run()):
         raise Exit(code)
 
 
 class Reloader:
     """A process and the watch over its code."""
 
-    def __init__(self, command: Command, watching: Watches, folders: Sequence[Path]) -> None:
+    def __init__(self, command: Command, watcher: Watches, folders: Sequence[Path]) -> None:
         self._command = command
-        self._watching = watching
+        self._watcher = watcher
         self._folders = folders
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = asyncio.Event()
@@ -99,12 +99,12 @@ class Reloader:
             watch = asyncio.create_task(self._watch())
             log.info("Restarting on changes below %s", ", ".join(str(folder.absolute()) for folder in self._folders))
             try:
-                return await self._keep()
+                return await self._run_repeatedly()
             finally:
                 self._stopping.set()
                 await watch
 
-    async def _keep(self) -> int:
+    async def _run_repeatedly(self) -> int:
         code = 0
         while not self.stopping:
             self._changed.clear()
@@ -135,8 +135,8 @@ class Reloader:
                 wait.cancel()
 
     async def _watch(self) -> None:
-        changes = self._watching.awatch(
-            *self._folders, watch_filter=_code_filter(self._watching), stop_event=self._stopping
+        changes = self._watcher.awatch(
+            *self._folders, watch_filter=_code_filter(self._watcher), stop_event=self._stopping
         )
         try:
             async for changed in changes:
@@ -158,8 +158,8 @@ def _load() -> Watches:
     return cast("Watches", import_module("watchfiles"))
 
 
-def _code_filter(watching: Watches) -> Callable[[object, str], bool]:
-    python = watching.PythonFilter()
+def _code_filter(watcher: Watches) -> Callable[[object, str], bool]:
+    python = watcher.PythonFilter()
     return lambda change, path: python(change, path) and is_own_code(Path(path))
 
 

@@ -103,10 +103,10 @@ class AsyncClient(AsyncTypedCalls):
             wanted = await with_large_values_stored_async(list(admitted_tasks(batch, self._app)), self._app)
         if not wanted:
             return []
-        with in_trace(self._tracing, wanted) as asking:
+        with in_trace(self._tracing, wanted) as enqueue_trace:
             statements = enqueue.enqueue_chunks(
                 wanted,
-                trace_context=asking.trace_context if asking else None,
+                trace_context=enqueue_trace.trace_context if enqueue_trace else None,
                 is_confidential=has_hidden_values(wanted, self._app),
             )
             await self._declare(connection)
@@ -115,8 +115,8 @@ class AsyncClient(AsyncTypedCalls):
                     with suggesting_handlers(wanted, self._app):
                         chunks = await run_all_async(here, statements, collector)
             answers = [stored for chunk in chunks for stored in chunk]
-            if asking is not None:
-                asking.stored(answers)
+            if enqueue_trace is not None:
+                enqueue_trace.note_stored(answers)
         if THIS_PROCESS.subscribers:
             notify_workers(self, WAKE_CHANNEL, connection)
         return answers

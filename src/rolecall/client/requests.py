@@ -35,7 +35,7 @@ from rolecall.sql.events import ENDS, EventCollector
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter, Event, EventType
 from rolecall.telemetry.events import SomeTask
-from rolecall.telemetry.tracing import Asking, Tracing
+from rolecall.telemetry.tracing import EnqueueTrace, Tracing
 
 __all__ = [
     "AnyTask",
@@ -180,9 +180,9 @@ async def with_large_values_stored_async(batch: Sequence[NewTask], app: App | No
     return batch if app is None or app.large is None else await asyncio.to_thread(with_large_values_stored, batch, app)
 
 
-def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[Asking | None]:
+def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[EnqueueTrace | None]:
     """Return a context that traces an enqueue, if the app has a tracing sink."""
-    return nullcontext() if tracing is None else tracing.enqueuing(batch)
+    return nullcontext() if tracing is None else tracing.trace_enqueue(batch)
 
 
 def as_ids(ids: int | Iterable[int]) -> list[int]:

@@ -101,10 +101,10 @@ class Client(TypedCalls):
             wanted = with_large_values_stored(list(admitted_tasks(batch, self._app)), self._app)
         if not wanted:
             return []
-        with in_trace(self._tracing, wanted) as asking:
+        with in_trace(self._tracing, wanted) as enqueue_trace:
             statements = enqueue.enqueue_chunks(
                 wanted,
-                trace_context=asking.trace_context if asking else None,
+                trace_context=enqueue_trace.trace_context if enqueue_trace else None,
                 is_confidential=has_hidden_values(wanted, self._app),
             )
             self._declare(connection)
@@ -117,8 +117,8 @@ class Client(TypedCalls):
                     require_binding(here, wanted, self._app)
                 chunks = run_all(here, statements, collector)
             answers = [stored for chunk in chunks for stored in chunk]
-            if asking is not None:
-                asking.stored(answers)
+            if enqueue_trace is not None:
+                enqueue_trace.note_stored(answers)
         if THIS_PROCESS.subscribers:
             notify_workers(self, WAKE_CHANNEL, connection)
         return answers

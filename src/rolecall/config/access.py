@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from rolecall.config.database import DatabaseSettings
-from rolecall.config.parsing import Unfit, address, addresses, decimal, one_of, origins, path, whole
+from rolecall.config.parsing import InvalidText, address, addresses, decimal, integer, one_of, origins, path
 from rolecall.config.setting import Setting, Source
 
 __all__ = [
@@ -57,8 +57,8 @@ def _http(text: str) -> HttpSettings:
         return HttpSettings(enabled=False)
     try:
         host, port = address(text)
-    except Unfit:
-        raise Unfit("is neither off nor an address such as 127.0.0.1:8321") from None
+    except InvalidText:
+        raise InvalidText("is neither off nor an address such as 127.0.0.1:8321") from None
     return HttpSettings(host=host, port=port)
 
 
@@ -95,21 +95,21 @@ REQUESTS_PER_MINUTE = Setting(
     name="ROLECALL_REQUESTS_PER_MINUTE",
     form="N",
     default="1200",
-    parse=whole(1, MOST_REQUESTS),
+    parse=integer(1, MOST_REQUESTS),
     meaning="The most requests of one caller per minute.",
 )
 REQUESTS_PER_HOUR = Setting(
     name="ROLECALL_REQUESTS_PER_HOUR",
     aliases=("USER_RATE_LIMIT_PER_HOUR", "RATE_LIMIT_PER_HOUR"),
     form="N",
-    parse=whole(1, MOST_REQUESTS),
+    parse=integer(1, MOST_REQUESTS),
     meaning="The most requests of one caller per hour; by default unlimited.",
 )
 LOGINS_PER_MINUTE = Setting(
     name="ROLECALL_LOGINS_PER_MINUTE",
     form="N",
     default="20",
-    parse=whole(1, MOST_REQUESTS),
+    parse=integer(1, MOST_REQUESTS),
     meaning="The most login attempts from one address per minute.",
 )
 FAILED_LOGINS = Setting(
@@ -117,7 +117,7 @@ FAILED_LOGINS = Setting(
     aliases=("MAX_FAILED_ATTEMPTS",),
     form="N",
     default="10",
-    parse=whole(1, 1_000),
+    parse=integer(1, 1_000),
     meaning="Failed logins in a row after which a person is locked out.",
 )
 LOCKOUT = Setting(
@@ -133,14 +133,14 @@ SESSION_MINUTES = Setting(
     aliases=("ACCESS_TOKEN_EXPIRE_MINUTES",),
     form="MINUTES",
     default="720",
-    parse=whole(1, MOST_SESSION_MINUTES),
+    parse=integer(1, MOST_SESSION_MINUTES),
     meaning="How long a session lasts, in minutes.",
 )
 SESSION_IDLE_MINUTES = Setting(
     name="ROLECALL_SESSION_IDLE_MINUTES",
     form="MINUTES",
     default="120",
-    parse=whole(1, MOST_SESSION_MINUTES),
+    parse=integer(1, MOST_SESSION_MINUTES),
     meaning="How long a session lasts without a request, in minutes.",
 )
 FORWARDED_BY = Setting(

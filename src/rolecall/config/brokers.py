@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
-from rolecall.config.parsing import Unfit
+from rolecall.config.parsing import InvalidText
 from rolecall.config.setting import Setting
 
 REDIS = ("redis", "rediss", "redis+sentinel", "rediss+sentinel")
@@ -32,7 +32,7 @@ class BrokerAddress:
 
 
 def notifications(text: str) -> str:
-    """Validate a keyword or the address of a broker. Raises Unfit."""
+    """Validate a keyword or the address of a broker. Raises InvalidText."""
     if text.lower() in WORDS:
         return text.lower()
     broker_address(text)
@@ -51,37 +51,40 @@ SETTINGS = (NOTIFICATIONS,)
 
 
 def broker_address(text: str) -> BrokerAddress:
-    """Parse `redis://host:6379` or `nats://one:4222,nats://two:4222`, optionally with `?prefix=shop`. Raises Unfit."""
+    """Parse `redis://host:6379` or `nats://one:4222,nats://two:4222`, optionally with `?prefix=shop`.
+
+    Raises InvalidText.
+    """
     several = text.startswith(tuple(f"{scheme}://" for scheme in NATS))
     each = [part.strip() for part in (text.split(",") if several else [text])]
     parts = [_split(part) for part in each]
-    kept = [prefix_apart(part) for part in each]
-    prefixes = {prefix for _, prefix in kept if prefix}
+    pairs = [split_prefix(part) for part in each]
+    prefixes = {prefix for _, prefix in pairs if prefix}
     if len(prefixes) > 1:
-        raise Unfit(NO_PREFIX, shown=_hidden(text))
+        raise InvalidText(NO_PREFIX, shown=_hidden(text))
     return BrokerAddress(
         scheme=parts[0].scheme,
-        urls=tuple(url for url, _ in kept),
+        urls=tuple(url for url, _ in pairs),
         shown=", ".join(without_password(part) for part in parts),
         prefix=prefixes.pop() if prefixes else "",
     )
 
 
-def prefix_apart(url: str) -> tuple[str, str]:
-    """Split an address into the address without `prefix=` and the prefix, which may be empty. Raises Unfit."""
+def split_prefix(url: str) -> tuple[str, str]:
+    """Split an address into the address without `prefix=` and the prefix, which may be empty. Raises InvalidText."""
     before, _, query = url.partition("?")
-    said = parse_qsl(query, keep_blank_values=True)
-    prefixes = [value for name, value in said if name == "prefix"]
+    problem = parse_qsl(query, keep_blank_values=True)
+    prefixes = [value for name, value in problem if name == "prefix"]
     if not prefixes:
         return url, ""
     if len(prefixes) > 1 or not PREFIX.fullmatch(prefixes[0]):
-        raise Unfit(NO_PREFIX, shown=_hidden(url))
-    others = urlencode([(name, value) for name, value in said if name != "prefix"])
+        raise InvalidText(NO_PREFIX, shown=_hidden(url))
+    others = urlencode([(name, value) for name, value in problem if name != "prefix"])
     return (f"{before}?{others}" if others else before), prefixes[0]
 
 
 def without_password(url: str | SplitResult) -> str:
-    """Return the address without user, password and parameters. Raises Unfit if it is invalid."""
+    """Return the address without user, password and parameters. Raises InvalidText if it is invalid."""
     parts = _split(url) if isinstance(url, str) else url
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -93,8 +96,8 @@ def _split(url: str) -> SplitResult:
     except ValueError:
         known = False
     if not known:
-        said = f"is neither {', '.join(WORDS)} nor an address such as redis://host:6379 or nats://host:4222"
-        raise Unfit(said, shown=_hidden(url))
+        problem = f"is neither {', '.join(WORDS)} nor an address such as redis://host:6379 or nats://host:4222"
+        raise InvalidText(problem, shown=_hidden(url))
     return parts
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote
 
-from rolecall.config.brokers import prefix_apart
-from rolecall.config.parsing import Unfit, one_of, whole
+from rolecall.config.brokers import split_prefix
+from rolecall.config.parsing import InvalidText, integer, one_of
 from rolecall.config.setting import Setting, Source
 
 __all__ = ["REDIS_URL", "SETTINGS", "HandoffKind", "HandoffSettings", "read_handoff_settings"]
@@ -27,12 +27,12 @@ class HandoffKind(StrEnum):
 
 
 def redis_url(text: str) -> str:
-    """Validate the address of a Redis. Raises Unfit without showing the password."""
+    """Validate the address of a Redis. Raises InvalidText without showing the password."""
     scheme, separator, _ = text.partition("://")
     if not separator or scheme not in SCHEMES:
         shown = f"{scheme[:20]}://..." if separator else "(hidden)"
-        raise Unfit("is not the address of a Redis such as redis://host:6379/0", shown=shown)
-    prefix_apart(text)
+        raise InvalidText("is not the address of a Redis such as redis://host:6379/0", shown=shown)
+    split_prefix(text)
     return text
 
 
@@ -44,7 +44,7 @@ def _host(band: str, meaning: str) -> Setting[str]:
 def _port(band: str) -> Setting[int]:
     name = f"REDIS_PORT_{band}"
     meaning = "Its port."
-    port = whole(1, 65_535)
+    port = integer(1, 65_535)
     return Setting(
         name=f"ROLECALL_{name}", aliases=(name,), form="PORT", default=str(USUAL_PORT), parse=port, meaning=meaning
     )

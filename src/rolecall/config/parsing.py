@@ -29,7 +29,7 @@ LONGEST_NAME = 100
 HOUR_MS = 3_600_000
 
 
-class Unfit(Exception):
+class InvalidText(Exception):
     """A text that is invalid for its setting: the problem, and what to show instead of a secret."""
 
     def __init__(self, problem: str, shown: str | None = None) -> None:
@@ -44,7 +44,7 @@ def dsn(text: str) -> str:
     except ProgrammingError:
         # The text may contain a password. Neither it nor libpq's message, which quotes it, may be shown.
         problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
-        raise Unfit(problem, shown="(hidden)") from None
+        raise InvalidText(problem, shown="(hidden)") from None
     return text
 
 
@@ -52,15 +52,15 @@ def dsn_in_file(text: str) -> str:
     try:
         return dsn(Path(text).expanduser().read_text("utf-8").strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise Unfit(f"cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
-    except Unfit as unfit:
-        raise Unfit(f"contains text that {unfit.problem}") from None
+        raise InvalidText(f"cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    except InvalidText as error:
+        raise InvalidText(f"contains text that {error.problem}") from None
 
 
 def address(text: str) -> tuple[str, int]:
     found = ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > HIGHEST_PORT:
-        raise Unfit("is not an address such as 127.0.0.1:9100")
+        raise InvalidText("is not an address such as 127.0.0.1:9100")
     return found["host"].strip("[]"), int(found["port"])
 
 
@@ -75,7 +75,7 @@ def has_password(dsn: str) -> bool:
 def folder(text: str) -> Path:
     path = Path(text).expanduser()
     if path.exists() and not path.is_dir():
-        raise Unfit("is not a folder")
+        raise InvalidText("is not a folder")
     return path
 
 
@@ -85,34 +85,34 @@ def roles(text: str) -> tuple[str, ...]:
 
 def role(text: str) -> str:
     if not ROLE.fullmatch(text):
-        raise Unfit(f"contains {text!r}, which is not a role name (letters, digits, _ . -)")
+        raise InvalidText(f"contains {text!r}, which is not a role name (letters, digits, _ . -)")
     return text
 
 
 def slots(text: str) -> int | dict[str, int]:
     if ":" not in text:
-        return whole(1, MOST_SLOTS)(text)
+        return integer(1, MOST_SLOTS)(text)
     found: dict[str, int] = {}
     for part in text.split(","):
         name_of_role, colon, number = (piece.strip() for piece in part.partition(":"))
         if not colon:
-            raise Unfit(f"contains {part.strip()!r}; the form is role:slots, such as analytics:4,import:2")
+            raise InvalidText(f"contains {part.strip()!r}; the form is role:slots, such as analytics:4,import:2")
         if role(name_of_role) in found:
-            raise Unfit(f"contains the role {name_of_role} twice")
-        found[name_of_role] = whole(1, MOST_SLOTS)(number)
+            raise InvalidText(f"contains the role {name_of_role} twice")
+        found[name_of_role] = integer(1, MOST_SLOTS)(number)
     within(sum(found.values()), 1, MOST_SLOTS)
     return found
 
 
 def name(text: str) -> str:
     if len(text) > LONGEST_NAME or not text.isprintable():
-        raise Unfit(f"must be printable and at most {LONGEST_NAME} characters long")
+        raise InvalidText(f"must be printable and at most {LONGEST_NAME} characters long")
     return text
 
 
 def kubernetes_name(text: str) -> str:
     if not KUBERNETES_NAME.fullmatch(text):
-        raise Unfit("is not a valid Kubernetes name (a-z, 0-9 and -, at most 63 characters)")
+        raise InvalidText("is not a valid Kubernetes name (a-z, 0-9 and -, at most 63 characters)")
     return text
 
 
@@ -120,13 +120,13 @@ def origins(text: str) -> frozenset[str]:
     found = frozenset(part.strip().lower().rstrip("/") for part in text.split(","))
     for origin in found:
         if not ORIGIN.fullmatch(origin):
-            raise Unfit(f"contains {origin!r}, which is not an origin such as https://work.example")
+            raise InvalidText(f"contains {origin!r}, which is not an origin such as https://work.example")
     return found
 
 
 def path(text: str) -> str:
     if not PATH.fullmatch(text.rstrip("/")):
-        raise Unfit("is not a path such as /queue")
+        raise InvalidText("is not a path such as /queue")
     return text.rstrip("/")
 
 
@@ -135,11 +135,11 @@ def addresses(text: str) -> str:
         try:
             ip_network(part.strip(), strict=False)
         except ValueError:
-            raise Unfit(f"contains {part.strip()!r}, which is neither an address nor a network") from None
+            raise InvalidText(f"contains {part.strip()!r}, which is neither an address nor a network") from None
     return text
 
 
-def whole(least: int, most: int) -> Callable[[str], int]:
+def integer(least: int, most: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         return within(convert(text, int, "is not a whole number"), least, most)
 
@@ -148,7 +148,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 def milliseconds(least: int) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        return whole(least, HOUR_MS)(text) / 1000
+        return integer(least, HOUR_MS)(text) / 1000
 
     return parse
 
@@ -165,7 +165,7 @@ def one_of(options: type[Choice]) -> Callable[[str], Choice]:
         for option in options:
             if option.lower() == text.lower():
                 return option
-        raise Unfit(f"is not one of {', '.join(options)}")
+        raise InvalidText(f"is not one of {', '.join(options)}")
 
     return parse
 
@@ -173,7 +173,7 @@ def one_of(options: type[Choice]) -> Callable[[str], Choice]:
 def answer(answers: Mapping[str, T]) -> Callable[[str], T]:
     def parse(text: str) -> T:
         if text.lower() not in answers:
-            raise Unfit(f"is not one of {', '.join(answers)}")
+            raise InvalidText(f"is not one of {', '.join(answers)}")
         return answers[text.lower()]
 
     return parse
@@ -183,14 +183,14 @@ yes_or_no = answer({"yes": True, "no": False})
 yes_no_or_auto = answer({"yes": True, "no": False, "auto": None})
 
 
-def convert(text: str, wanted: type[T], problem: str) -> T:
+def convert(text: str, kind: type[T], problem: str) -> T:
     try:
-        return msgspec.convert(text, wanted, strict=False)
+        return msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError:
-        raise Unfit(problem) from None
+        raise InvalidText(problem) from None
 
 
 def within(number: Number, least: Number, most: Number) -> Number:
     if not least <= number <= most:
-        raise Unfit(f"must be between {least} and {most}")
+        raise InvalidText(f"must be between {least} and {most}")
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rolecall.config.parsing import kubernetes_name, one_of, whole
+from rolecall.config.parsing import integer, kubernetes_name, one_of
 from rolecall.config.setting import Setting, Source
 from rolecall.config.worker import IN_CLUSTER
 from rolecall.model.scaling import WorkloadKind
@@ -42,7 +42,7 @@ MIN_REPLICAS = Setting(
     aliases=("K8S_MIN_REPLICAS",),
     form="N",
     default="1",
-    parse=whole(0, MOST_REPLICAS),
+    parse=integer(0, MOST_REPLICAS),
     meaning="The minimum number of pods.",
 )
 MAX_REPLICAS = Setting(
@@ -50,7 +50,7 @@ MAX_REPLICAS = Setting(
     aliases=("K8S_MAX_REPLICAS",),
     form="N",
     default="20",
-    parse=whole(0, MOST_REPLICAS),
+    parse=integer(0, MOST_REPLICAS),
     meaning="The maximum number of pods.",
 )
 KUBECONFIG = Setting(
@@ -83,7 +83,7 @@ def read_scaling_settings(source: Source) -> ScalingSettings:
     """Read the settings of scaling. Raises ConfigError."""
     standard = ScalingSettings()
     least = source.read(MIN_REPLICAS, standard.least)
-    most = source.read(replace(MAX_REPLICAS, parse=whole(least, MOST_REPLICAS)), max(least, standard.most))
+    most = source.read(replace(MAX_REPLICAS, parse=integer(least, MOST_REPLICAS)), max(least, standard.most))
     return ScalingSettings(
         namespace=source.read(NAMESPACE, standard.namespace),
         workload=source.read(WORKLOAD, standard.workload),

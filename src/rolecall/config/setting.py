@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rolecall.config.parsing import Unfit
+from rolecall.config.parsing import InvalidText
 from rolecall.model.errors import ConfigError
 
 __all__ = ["Setting", "Source"]
@@ -61,9 +61,9 @@ class Source:
             return default
         try:
             return setting.parse(text)
-        except Unfit as unfit:
-            shown = text if unfit.shown is None else unfit.shown
-            raise ConfigError(f"{shown!r} {unfit.problem}", variable=label, value=shown) from None
+        except InvalidText as error:
+            shown = text if error.shown is None else error.shown
+            raise ConfigError(f"{shown!r} {error.problem}", variable=label, value=shown) from None
 
     def _find(self, setting: Setting[object]) -> tuple[str, str]:
         flag = self.flags.get(setting.name)

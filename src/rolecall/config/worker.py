@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import address, decimal, milliseconds, name, roles, slots, whole, yes_or_no
+from rolecall.config.parsing import address, decimal, integer, milliseconds, name, roles, slots, yes_or_no
 from rolecall.config.setting import Setting, Source
 from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
@@ -54,7 +54,7 @@ PREFETCH = Setting(
     flag="--prefetch",
     form="N",
     default="1000",
-    parse=whole(0, MOST_PREFETCH),
+    parse=integer(0, MOST_PREFETCH),
     meaning="The most tasks to prefetch beyond the free slots, and the longest sequence of a key; 0 = none.",
 )
 GRACE = Setting(

@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.db import connections
 from django.utils.html import format_html
 
-from rolecall.django.connections import alias_of_pool
+from rolecall.django.connections import database_alias
 from rolecall.django.models import Schedule, Task, Worker
 from rolecall.django.options import options
 from rolecall.django.project import client
@@ -28,7 +28,7 @@ LONGEST_SHOWN = 64 * 1024
 HIGHEST_ID = 2**53
 
 
-class OnlyToLookAt(admin.ModelAdmin):
+class ReadOnlyAdmin(admin.ModelAdmin):
     """Read-only rows. Django's view permission applies."""
 
     actions = None
@@ -78,25 +78,25 @@ class OfState(Condition):
         return [(state.value, state.value) for state in TaskState]
 
 
-class Named(Condition):
+class NamedCondition(Condition):
     """Filters by role or handler. There are few of these, even with many tasks."""
 
     query = ""
 
     def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the same for all
-        with connections[alias_of_pool()].cursor() as cursor:
+        with connections[database_alias()].cursor() as cursor:
             cursor.execute(self.query)
             return [(name, name) for (name,) in cursor.fetchall()]
 
 
-class OfRole(Named):
+class OfRole(NamedCondition):
     """Filters by role."""
 
     title = parameter_name = "role"
     query = "select name from rolecall.roles order by name"
 
 
-class OfHandler(Named):
+class OfHandler(NamedCondition):
     """Filters by handler."""
 
     title = parameter_name = "handler"
@@ -104,7 +104,7 @@ class OfHandler(Named):
 
 
 @admin.register(Task)
-class TaskAdmin(OnlyToLookAt):
+class TaskAdmin(ReadOnlyAdmin):
     """Tasks, latest first."""
 
     place = "tasks"
@@ -113,14 +113,14 @@ class TaskAdmin(OnlyToLookAt):
     search_fields = ("id", "key")
     search_help_text = "an id or a key"
     exclude = ("payload", "result", "info")
-    readonly_fields = ("given", "returned", "told")
+    readonly_fields = ("payload_text", "result_text", "info_text")
 
     def get_queryset(self, request: Any) -> Any:
         """Return the rows. In the list, apply the filters and defer columns that can contain megabytes."""
         rows = super().get_queryset(request)
         if not request.resolver_match.url_name.endswith("_changelist"):
             return rows
-        return rows.filter(pk__in=_found(request.GET)).defer("payload", "result", "info")
+        return rows.filter(pk__in=_find_ids(request.GET)).defer("payload", "result", "info")
 
     def get_search_results(self, request: Any, queryset: Any, search_term: str) -> tuple[Any, bool]:  # noqa: ARG002 - applied by get_queryset
         """Return the rows: the filters include the search."""
@@ -131,20 +131,20 @@ class TaskAdmin(OnlyToLookAt):
         return [*super().get_readonly_fields(request, obj), *self.readonly_fields]
 
     @admin.display(description="payload")
-    def given(self, task: Task) -> str:
-        return _document(_shown(task.handler).payload(task.handler, task.payload))
+    def payload_text(self, task: Task) -> str:
+        return _document(_read_redactions(task.handler).payload(task.handler, task.payload))
 
     @admin.display(description="result")
-    def returned(self, task: Task) -> str:
-        return _document(_shown(task.handler).result(task.handler, task.result))
+    def result_text(self, task: Task) -> str:
+        return _document(_read_redactions(task.handler).result(task.handler, task.result))
 
     @admin.display(description="info")
-    def told(self, task: Task) -> str:
+    def info_text(self, task: Task) -> str:
         return _document(task.info)
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(OnlyToLookAt):
+class ScheduleAdmin(ReadOnlyAdmin):
     """Schedules by name."""
 
     place = "schedules"
@@ -155,38 +155,40 @@ class ScheduleAdmin(OnlyToLookAt):
 
     def get_readonly_fields(self, request: Any, obj: Any = None) -> Sequence[str]:
         """Return the link and the payload as text."""
-        return [*super().get_readonly_fields(request, obj), "given"]
+        return [*super().get_readonly_fields(request, obj), "payload_text"]
 
     @admin.display(description="payload")
-    def given(self, schedule: Schedule) -> str:
-        return _document(_shown(schedule.handler).payload(schedule.handler, schedule.payload))
+    def payload_text(self, schedule: Schedule) -> str:
+        return _document(_read_redactions(schedule.handler).payload(schedule.handler, schedule.payload))
 
 
 @admin.register(Worker)
-class WorkerAdmin(OnlyToLookAt):
+class WorkerAdmin(ReadOnlyAdmin):
     """Workers, latest heartbeat first."""
 
     place = "admin/workers"
     list_display = ("id", "name", "state", "slots", "held", "host", "version", "heartbeat_at")
 
 
-def _found(asked: Mapping[str, str]) -> list[int]:
+def _find_ids(query: Mapping[str, str]) -> list[int]:
     """Find the latest tasks with Rolecall's own search, which reads only the needed rows. Invalid input finds none."""
-    said: dict[str, Any] = {word: asked[word] for word in ("state", "role", "handler") if asked.get(word)}
-    term = asked.get("q", "").strip()
-    wanted: list[dict[str, Any]] = [{}]
+    conditions: dict[str, Any] = {word: query[word] for word in ("state", "role", "handler") if query.get(word)}
+    term = query.get("q", "").strip()
+    alternatives: list[dict[str, Any]] = [{}]
     if term:
         is_id = term.isascii() and term.isdecimal() and int(term) < HIGHEST_ID
-        wanted = [{"key": term}, *([{"ids": [int(term)]}] if is_id else [])]
+        alternatives = [{"key": term}, *([{"ids": [int(term)]}] if is_id else [])]
     try:
         return [
-            found for words in wanted for found in client.ask(finding.ids(TaskFilter(**said, **words, limit=LISTED)))[0]
+            found
+            for words in alternatives
+            for found in client.ask(finding.ids(TaskFilter(**conditions, **words, limit=LISTED)))[0]
         ]
     except RolecallError:
         return []
 
 
-def _shown(handler: str | None) -> Redactions:
+def _read_redactions(handler: str | None) -> Redactions:
     return redactions_of(client.ask(roles.hiding_schemas({handler} if handler else set())))
 
 

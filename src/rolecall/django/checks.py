@@ -11,7 +11,7 @@ from rolecall.db import migrator
 from rolecall.db.connect import connect
 from rolecall.db.register import exists
 from rolecall.db.run import run
-from rolecall.django.connections import dsn_of_pool
+from rolecall.django.connections import database_dsn
 from rolecall.django.options import options
 from rolecall.model.errors import RolecallError
 
@@ -26,7 +26,7 @@ def functions_are_current(databases: Sequence[str] | None = None, **_asked: obje
     if options().database not in (databases or ()):
         return []
     try:
-        with connect(dsn_of_pool(), "check") as connection:
+        with connect(database_dsn(), "check") as connection:
             steps = migrator.pending(connection) if run(connection, exists("rolecall.schema_migrations")) else []
     except RolecallError as error:
         return [CheckWarning(f"Rolecall's schema: {error}", id=STRANGE)]

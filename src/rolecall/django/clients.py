@@ -16,7 +16,7 @@ from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect
 from rolecall.db.joined import AnyConnection
 from rolecall.db.run import run
-from rolecall.django.connections import alias_of_pool, dsn_of_pool, place_of_pool
+from rolecall.django.connections import database_alias, database_dsn, database_identity
 from rolecall.model.tasks import Enqueued, NewTask
 from rolecall.model.transactions import Joinable
 from rolecall.sql import keys, roles
@@ -57,19 +57,19 @@ class DjangoClient(Client):
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        alias = alias_of_pool()
+        alias = database_alias()
         with transaction.atomic(using=alias):
             yield connections[alias].connection
 
     def after_commit(self, call: Callable[[], object]) -> None:
         """Call a function after Django's transaction commits (`on_commit` on Rolecall's database)."""
-        transaction.on_commit(call, using=alias_of_pool())
+        transaction.on_commit(call, using=database_alias())
 
     def require_role(self, name: str) -> None:
         """Store a role that the app does not declare."""
         self._declare(None)
         if name not in self._program.roles and name not in self._more_roles:
-            with connect(dsn_of_pool(), "client") as connection:
+            with connect(database_dsn(), "client") as connection:
                 run(connection, roles.declare([{"name": name}], []))
             self._more_roles.add(name)
 
@@ -83,11 +83,11 @@ class DjangoClient(Client):
         return super()._run_and_notify(channel, statement, _or_ours(joined))
 
     def _declare(self, joined: Joinable | None) -> None:  # noqa: ARG002 - independent of it
-        place = place_of_pool()
+        place = database_identity()
         if place == self._declared_in:
             return
         self._program.check()
-        with connect(dsn_of_pool(), "client") as connection:
+        with connect(database_dsn(), "client") as connection:
             run(connection, roles.declare(*self._program.declaration()))
             if self._program.key_capacities:
                 run(connection, keys.declare(self._program.key_capacities))
@@ -100,7 +100,7 @@ class DjangoClient(Client):
 
 
 def _or_ours(connection: Joinable | None) -> Joinable:
-    found: Joinable = connections[alias_of_pool()] if connection is None else connection
+    found: Joinable = connections[database_alias()] if connection is None else connection
     return found
 
 

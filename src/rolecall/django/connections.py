@@ -13,13 +13,13 @@ from psycopg.conninfo import make_conninfo
 
 from rolecall.django.options import options
 
-__all__ = ["HandlerConnections", "alias_of_pool", "dsn_of_pool", "place_of_pool"]
+__all__ = ["HandlerConnections", "database_alias", "database_dsn", "database_identity"]
 
 POSTGRES = "postgresql"
 OF_DJANGO = "client_encoding"
 
 
-def alias_of_pool() -> str:
+def database_alias() -> str:
     """Return the alias of Rolecall's database. Raises ImproperlyConfigured unless it is a Postgres."""
     alias = options().database
     if alias not in connections.settings:
@@ -32,43 +32,43 @@ def alias_of_pool() -> str:
     return alias
 
 
-def dsn_of_pool() -> str:
+def database_dsn() -> str:
     """Return the connection string of Rolecall's database from Django's settings, in tests of the test database."""
-    connection = connections[alias_of_pool()]
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {OF_DJANGO}
-    said = {word: value for word, value in connection.get_connection_params().items() if word in known}
+    connection = connections[database_alias()]
+    keywords = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {OF_DJANGO}
+    parameters = {word: value for word, value in connection.get_connection_params().items() if word in keywords}
     if role := connection.settings_dict["OPTIONS"].get("assume_role"):
-        said["options"] = f"{said.get('options', '')} -c role={role}".strip()
-    return make_conninfo(**said)
+        parameters["options"] = f"{parameters.get('options', '')} -c role={role}".strip()
+    return make_conninfo(**parameters)
 
 
-def place_of_pool() -> tuple[object, ...]:
+def database_identity() -> tuple[object, ...]:
     """Return the settings that identify Rolecall's database."""
-    said = connections[alias_of_pool()].settings_dict
-    return said["HOST"], said["PORT"], said["NAME"]
+    parameters = connections[database_alias()].settings_dict
+    return parameters["HOST"], parameters["PORT"], parameters["NAME"]
 
 
 class HandlerConnections:
     """The connections of handlers: fresh ones of their thread, or those lent by a test."""
 
     def __init__(self) -> None:
-        self._lent: Mapping[str, Any] = {}
+        self._shared_connections: Mapping[str, Any] = {}
 
     @contextmanager
-    def lending(self, lent: Mapping[str, Any]) -> Iterator[None]:
+    def share(self, connections_: Mapping[str, Any]) -> Iterator[None]:
         """Let handlers of any thread use these connections until the block ends, one handler at a time."""
-        for connection in lent.values():
+        for connection in connections_.values():
             connection.inc_thread_sharing()
-        self._lent = lent
+        self._shared_connections = connections_
         try:
             yield
         finally:
-            self._lent = {}
-            for connection in lent.values():
+            self._shared_connections = {}
+            for connection in connections_.values():
                 connection.dec_thread_sharing()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def prepare(self) -> Iterator[None]:
         """Prepare connections for a handler, and release them. Must run in the thread that uses them."""
         self.take()
         try:
@@ -78,16 +78,16 @@ class HandlerConnections:
 
     def take(self) -> None:
         """Start like a request: close connections that are too old or broken."""
-        if self._lent:
-            for alias, connection in self._lent.items():
+        if self._shared_connections:
+            for alias, connection in self._shared_connections.items():
                 connections[alias] = connection
         else:
             reset_queries()
             close_old_connections()
 
     def give_back(self) -> None:
-        if self._lent:
-            for alias in self._lent:
+        if self._shared_connections:
+            for alias in self._shared_connections:
                 del connections[alias]
         else:
             close_old_connections()

@@ -6,17 +6,17 @@ from typing import Any
 
 from django.db import models
 
-from rolecall.django.connections import alias_of_pool
+from rolecall.django.connections import database_alias
 from rolecall.model.states import TaskState
 
-__all__ = ["PoolManager", "PoolQuerySet", "Schedule", "Shown", "Task", "Worker"]
+__all__ = ["ReadOnlyManager", "ReadOnlyModel", "ReadOnlyQuerySet", "Schedule", "Task", "Worker"]
 
 # Django leaves a name that is already quoted as it is, so that this one can contain the schema.
 TABLE = '"rolecall"."{}"'
 READ_ONLY = "these rows are read-only: use rolecall.django.client or `manage.py rolecall`"
 
 
-class PoolQuerySet(models.QuerySet):
+class ReadOnlyQuerySet(models.QuerySet):
     """Read-only rows."""
 
     def create(self, **_fields: object) -> Any:
@@ -32,17 +32,17 @@ class PoolQuerySet(models.QuerySet):
         raise TypeError(READ_ONLY)
 
 
-class PoolManager(models.Manager):
+class ReadOnlyManager(models.Manager):
     """Reads from Rolecall's database."""
 
     def get_queryset(self) -> Any:
-        return PoolQuerySet(self.model, using=alias_of_pool())
+        return ReadOnlyQuerySet(self.model, using=database_alias())
 
 
-class Shown(models.Model):
+class ReadOnlyModel(models.Model):
     """A read-only row."""
 
-    objects = PoolManager()
+    objects = ReadOnlyManager()
 
     class Meta:
         abstract = True
@@ -57,7 +57,7 @@ class Shown(models.Model):
         raise TypeError(READ_ONLY)
 
 
-class Task(Shown):
+class Task(ReadOnlyModel):
     """A task, open or finished.
 
         Task.objects.filter(role="mail", state="failed").count()
@@ -97,7 +97,7 @@ class Task(Shown):
         return f"{self.handler} {self.id}"
 
 
-class Schedule(Shown):
+class Schedule(ReadOnlyModel):
     """A schedule."""
 
     id = models.BigIntegerField(primary_key=True)
@@ -125,7 +125,7 @@ class Schedule(Shown):
         return str(self.name)
 
 
-class Worker(Shown):
+class Worker(ReadOnlyModel):
     """A worker: a row of `rolecall.all_workers`."""
 
     id = models.BigIntegerField(primary_key=True)

@@ -56,39 +56,39 @@ class Program(App):
     def include(self, other: App) -> None:
         super().include(other)
         for name in other.handlers:
-            self._enclose(name)
+            self._wrap(name)
 
     def _define(self, function: Callable[..., Any], name: str | None, settings: HandlerSettings) -> Any:
         definition = super()._define(function, name, settings)
-        self._enclose(definition.name)
+        self._wrap(definition.name)
         return definition
 
-    def _enclose(self, name: str) -> None:
+    def _wrap(self, name: str) -> None:
         handlers, around = self._declared.handlers, self._declared.around
         if handlers[name].process:
             around[name] = (_setting_django_up, *around.get(name, handlers[name].middlewares))
         else:
-            handlers[name] = self._enclosed(handlers[name])
+            handlers[name] = self._wrap_handler(handlers[name])
 
-    def _enclosed(self, handler: HandlerDefinition[..., Any]) -> HandlerDefinition[..., Any]:
-        enclose = self._enclosed_async if handler.is_async else self._enclosed_plain
-        gather = handler.gather and self._enclosed(handler.gather)
-        return replace(handler, function=enclose(handler.function), gather=gather)
+    def _wrap_handler(self, handler: HandlerDefinition[..., Any]) -> HandlerDefinition[..., Any]:
+        wrap = self._wrap_async if handler.is_async else self._wrap_sync
+        gather = handler.gather and self._wrap_handler(handler.gather)
+        return replace(handler, function=wrap(handler.function), gather=gather)
 
-    def _enclosed_plain(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_sync(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def enclosed(*args: Any, **kwargs: Any) -> Any:
-            with self.connections.taken():
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self.connections.prepare():
                 return function(*args, **kwargs)
 
-        return enclosed
+        return wrapped
 
-    def _enclosed_async(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_async(self, function: Callable[..., Any]) -> Callable[..., Any]:
         # In the thread in which Django runs the ORM calls of async functions.
         take, give_back = sync_to_async(self.connections.take), sync_to_async(self.connections.give_back)
 
         @wraps(function)
-        async def enclosed(*args: Any, **kwargs: Any) -> Any:
+        async def wrapped(*args: Any, **kwargs: Any) -> Any:
             SET_UP.set(DjangoSetUp())  # for calls of `ctx.in_process`
             await take()
             try:
@@ -96,7 +96,7 @@ class Program(App):
             finally:
                 await give_back()
 
-        return enclosed
+        return wrapped
 
 
 async def _setting_django_up(_ctx: Any, call_next: Next) -> object:

@@ -17,57 +17,57 @@ from rolecall.model.insight import Attempt
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 
-__all__ = ["as_django_has_it", "asked_with", "aware", "error_of", "local"]
+__all__ = ["aware", "error_of", "local", "to_django_result", "with_options"]
 
 # The first line is "ValueError: why" or "shop.errors.Refused: why". Python's traceback follows.
-RAISED = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
+ERROR_LINE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
 NEW_LINE = "\n"
 # Errors that end an attempt from outside: a timeout, a lost worker.
-NOT_RAISED = "rolecall.HandlerError"
-ENDED = {
+OTHER_ERROR = "rolecall.HandlerError"
+FINAL_STATUSES = {
     TaskState.COMPLETED: TaskResultStatus.SUCCESSFUL,
     TaskState.FAILED: TaskResultStatus.FAILED,
     TaskState.CANCELLED: TaskResultStatus.FAILED,
 }
 
 
-def as_django_has_it(found: Task, attempts: Sequence[Attempt], task: DjangoTask) -> TaskResult:
+def to_django_result(stored: Task, attempts: Sequence[Attempt], task: DjangoTask) -> TaskResult:
     """Return the result. An attempt that was returned counts once."""
-    began = list({each.attempt: each for each in attempts if each.started_at is not None}.values())
-    payload = found.payload
+    started_attempts = list({each.attempt: each for each in attempts if each.started_at is not None}.values())
+    payload = stored.payload
     result = TaskResult(
-        task=asked_with(task, found.priority, found.role, payload),
-        id=str(found.id),
-        status=_status(found),
-        enqueued_at=local(found.created_at),
-        started_at=local(began[0].started_at) if began else None,
-        finished_at=local(found.finished_at),
-        last_attempted_at=local(began[-1].started_at) if began else None,
+        task=with_options(task, stored.priority, stored.role, payload),
+        id=str(stored.id),
+        status=_status(stored),
+        enqueued_at=local(stored.created_at),
+        started_at=local(started_attempts[0].started_at) if started_attempts else None,
+        finished_at=local(stored.finished_at),
+        last_attempted_at=local(started_attempts[-1].started_at) if started_attempts else None,
         args=payload["args"],
         kwargs=payload["kwargs"],
         backend=payload["backend"],
-        errors=[error_of(each.error) for each in began if each.error],
-        worker_ids=[str(each.worker_id) for each in began],
+        errors=[error_of(each.error) for each in started_attempts if each.error],
+        worker_ids=[str(each.worker_id) for each in started_attempts],
     )
-    object.__setattr__(result, "_return_value", found.result)
+    object.__setattr__(result, "_return_value", stored.result)
     return result
 
 
-def asked_with(task: DjangoTask, priority: int, role: str, payload: dict[str, Any]) -> DjangoTask:
+def with_options(task: DjangoTask, priority: int, role: str, payload: dict[str, Any]) -> DjangoTask:
     """Return the task as it was enqueued."""
-    said = payload.get("run_after")
+    run_after = payload.get("run_after")
     return task.using(
         priority=priority,
         queue_name=role,
-        run_after=datetime.fromisoformat(said) if said else None,
+        run_after=datetime.fromisoformat(run_after) if run_after else None,
         backend=payload["backend"],
     )
 
 
 def error_of(text: str) -> TaskError:
     """Parse a stored error into its class and traceback."""
-    raised = RAISED.match(text)
-    kind = raised["kind"] if raised else NOT_RAISED
+    match = ERROR_LINE.match(text)
+    kind = match["kind"] if match else OTHER_ERROR
     return TaskError(
         exception_class_path=kind if "." in kind else f"builtins.{kind}",
         traceback=f"{text.partition(NEW_LINE)[2] or text}\n",
@@ -84,7 +84,7 @@ def aware(at: datetime | None) -> datetime | None:
     return timezone.make_aware(at) if at is not None and timezone.is_naive(at) else at
 
 
-def _status(found: Task) -> TaskResultStatus:
-    if found.state is TaskState.RUNNING and found.started_at is not None:
+def _status(stored: Task) -> TaskResultStatus:
+    if stored.state is TaskState.RUNNING and stored.started_at is not None:
         return TaskResultStatus.RUNNING
-    return ENDED.get(found.state, TaskResultStatus.READY)
+    return FINAL_STATUSES.get(stored.state, TaskResultStatus.READY)

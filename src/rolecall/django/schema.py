@@ -12,7 +12,7 @@ from django.db.migrations.operations.base import Operation
 
 from rolecall.db import migrator
 from rolecall.db.connect import connect
-from rolecall.django.connections import dsn_of_pool
+from rolecall.django.connections import database_dsn
 from rolecall.django.options import options
 
 __all__ = ["BringSchema", "bring_functions"]
@@ -73,6 +73,6 @@ def _is_migrated(alias: str) -> bool:
 
 
 def _migrate() -> None:
-    with connect(dsn_of_pool(), "migrate") as connection:
+    with connect(database_dsn(), "migrate") as connection:
         if migrator.migrate(connection):
             migrator.make_room(connection)

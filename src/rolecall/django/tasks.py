@@ -29,7 +29,7 @@ from rolecall.django.attempts import Attempt
 from rolecall.django.options import options
 from rolecall.django.program import Program
 from rolecall.django.project import client, program
-from rolecall.django.results import as_django_has_it, aware
+from rolecall.django.results import aware, to_django_result
 from rolecall.model.errors import TaskNotFound
 from rolecall.model.tasks import NewTask
 from rolecall.sql import insight
@@ -95,7 +95,7 @@ class RolecallBackend(BaseTaskBackend):
         if task is None:
             raise TaskResultDoesNotExist(result_id)
         attempts = client.ask(insight.attempts(found.id)) if found.attempt else []
-        return as_django_has_it(found, attempts, task)
+        return to_django_result(found, attempts, task)
 
     def check(self, **_asked: object) -> Iterator[Error]:
         if not apps.is_installed("rolecall.django"):

@@ -27,7 +27,17 @@ from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import REFILL, Band, Lane, Message
 from rolecall.handoff.queues import HandoffQueue
 from rolecall.handoff.reclaimer import Reclaimer
-from rolecall.handoff.roll import ANYBODY, APART, MIXED, Leader, WorkerBeat, everybody, leader_of, note_roles, pool_of
+from rolecall.handoff.roll import (
+    ANY_ROLE,
+    APART,
+    MIXED,
+    Leader,
+    WorkerBeat,
+    leader_of,
+    note_roles,
+    pool_of,
+    read_workers,
+)
 from rolecall.maintenance.periodic import Periodic
 from rolecall.maintenance.runs import DutySession
 from rolecall.model.errors import RolecallError
@@ -42,9 +52,9 @@ __all__ = ["HIGH_FROM", "Dispatcher"]
 
 HIGH_FROM = 1
 AHEAD = 2
-LOOK_EVERY = 1.0
+POLL_EVERY = 1.0
 SOON = 0.01
-LOOK_AT_WORKERS_EVERY = 1.0
+READ_WORKERS_EVERY = 1.0
 WATCH_EVERY = 30.0
 NOTE_ROLES_EVERY = 10.0
 FIRST_PAUSE = 0.25
@@ -73,7 +83,7 @@ class Dispatcher:
         self._work = Waker()
         self._listener = Listener(transport, {WAKE_CHANNEL: self._nudge}, self._work.nudge)
         self._backoff = Backoff(0.1, 2.0)
-        self._away = False
+        self._is_away = False
         self._mixed = False
 
     async def run(self) -> None:
@@ -98,57 +108,57 @@ class Dispatcher:
         pool = await pool_of(self._session)
         leader = Leader(control, self._connections.name, kind, pool)
         rounds = Rounds(self._connections, queue, self._session)
-        beside = [asyncio.create_task(control.hear(REFILL, partial(self._hear, rounds)))]
-        reclaiming = Periodic("Reclaiming", Reclaimer(control, queue, self._session).once, every=10.0, log=log)
+        tasks = [asyncio.create_task(control.subscribe(REFILL, partial(self._handle_refill, rounds)))]
+        reclaim_loop = Periodic("Reclaiming", Reclaimer(control, queue, self._session).run_once, every=10.0, log=log)
         try:
             while await self._is_leader(leader, pool):
-                if len(beside) == 1:
+                if len(tasks) == 1:
                     log.info("This dispatcher leads, with %s", kind)
-                    beside.append(asyncio.create_task(reclaiming.run()))
+                    tasks.append(asyncio.create_task(reclaim_loop.run()))
                 self._work.forget()
-                hungry = await rounds.once()
+                hungry = await rounds.run_once()
                 self._backoff.reset()
-                await self._work.wait(SOON if hungry else LOOK_EVERY)
-                if beside[0].done():
-                    beside[0].result()
+                await self._work.wait(SOON if hungry else POLL_EVERY)
+                if tasks[0].done():
+                    tasks[0].result()
         finally:
-            for task in beside:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await _resign(leader)
 
     async def _is_leader(self, leader: Leader, pool: str) -> bool:
         while not await leader.holds():
-            self._answered()
-            await self._look_for_another_pool(pool)
-            await asyncio.sleep(LOOK_EVERY)
-        self._answered()
+            self._note_answer()
+            await self._warn_of_another_pool(pool)
+            await asyncio.sleep(POLL_EVERY)
+        self._note_answer()
         return True
 
-    async def _look_for_another_pool(self, pool: str) -> None:
+    async def _warn_of_another_pool(self, pool: str) -> None:
         leads = await leader_of(self._connections.control)
-        mixed = leads is not None and leads.is_of_another(pool)
+        mixed = leads is not None and leads.leads_for_another(pool)
         if mixed and not self._mixed:
             log.warning("%s; workers of this database poll. %s", MIXED, APART)
         self._mixed = mixed
 
-    def _hear(self, rounds: Rounds, role: str) -> None:
-        if role == ANYBODY:
-            rounds.look_at_workers()
+    def _handle_refill(self, rounds: Rounds, role: str) -> None:
+        if role == ANY_ROLE:
+            rounds.refresh_workers()
         self._work.nudge()
 
     def _nudge(self, _what: str) -> None:
         self._work.nudge()
 
-    def _answered(self) -> None:
-        if self._away:
+    def _note_answer(self) -> None:
+        if self._is_away:
             log.info("Redis answers again")
-        self._away = False
+        self._is_away = False
 
     def _complain(self, error: RolecallError) -> None:
-        level = logging.DEBUG if self._away else logging.WARNING
+        level = logging.DEBUG if self._is_away else logging.WARNING
         log.log(level, "Cannot dispatch tasks, retrying: %s", error)
-        self._away = isinstance(error, RedisAway)
+        self._is_away = isinstance(error, RedisAway)
 
 
 class Rounds:
@@ -159,30 +169,30 @@ class Rounds:
         self._queue = queue
         self._session = session
         self._workers: list[WorkerBeat] = []
-        self._look_at_workers_at = 0.0
+        self._read_workers_at = 0.0
         self._watch_at = 0.0
         self._note_roles_at = 0.0
         self._roles: set[str] = set()
         self._patience = Patience()
 
-    def look_at_workers(self) -> None:
+    def refresh_workers(self) -> None:
         """Read the workers in the next round."""
-        self._look_at_workers_at = 0.0
+        self._read_workers_at = 0.0
 
-    async def once(self) -> bool:
+    async def run_once(self) -> bool:
         """Push one round of tasks. Return whether lanes have room for more tasks that may be due."""
         now = monotonic()
-        if now >= self._look_at_workers_at:
-            self._look_at_workers_at = now + LOOK_AT_WORKERS_EVERY
-            self._workers = [worker for worker in await everybody(self._control) if worker.alive]
+        if now >= self._read_workers_at:
+            self._read_workers_at = now + READ_WORKERS_EVERY
+            self._workers = [worker for worker in await read_workers(self._control) if worker.alive]
         if now >= self._watch_at:
             await self._session.run(sql.watch())
             self._watch_at = now + WATCH_EVERY
         return bool(self._workers) and await self._push_all(await self._offers())
 
     async def _offers(self) -> dict[Lane, list[Offer]]:
-        anybody = any(not worker.roles for worker in self._workers)
-        roles = () if anybody else sorted({role for worker in self._workers for role in worker.roles})
+        has_worker_of_any_role = any(not worker.roles for worker in self._workers)
+        roles = () if has_worker_of_any_role else sorted({role for worker in self._workers for role in worker.roles})
         handlers = sorted({handler for worker in self._workers for handler in worker.handlers})
         offers = await self._session.run(claims.offers(roles, handlers, self._most(), high=HIGH_FROM))
         by_lane: dict[Lane, list[Offer]] = defaultdict(list)
@@ -245,10 +255,10 @@ class Patience:
         """Record pushed tasks. Each push doubles the next pause."""
         now = monotonic()
         for offer in offers:
-            known = (offer.id, offer.attempt)
-            _, pause = self._pushed.pop(known, (0.0, FIRST_PAUSE / 2))
+            attempt_key = (offer.id, offer.attempt)
+            _, pause = self._pushed.pop(attempt_key, (0.0, FIRST_PAUSE / 2))
             pause = min(LONGEST_PAUSE, pause * 2)
-            self._pushed[known] = (now + pause, pause)
+            self._pushed[attempt_key] = (now + pause, pause)
         while len(self._pushed) > MOST_REMEMBERED:
             del self._pushed[next(iter(self._pushed))]
 

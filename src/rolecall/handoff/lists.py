@@ -18,7 +18,7 @@ from rolecall.brokers import RedisLink, Script
 from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message, by_role, read_message
 from rolecall.handoff.queues import WAIT, any_of, take_in_turn
 
-__all__ = ["AHEAD_FOR", "NOW", "ListQueue", "grouped"]
+__all__ = ["AHEAD_FOR", "NOW", "ListQueue", "group_lanes"]
 
 # Milliseconds for which a lane remembers how many entries may wait. Each push renews it.
 AHEAD_FOR = 60_000
@@ -119,20 +119,20 @@ class ListQueue:
 
     async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:
         keys = [lane.key(), lane.key("out"), lane.key("bell"), lane.key("ahead")]
-        said = [part for message in messages for part in (message.task_id, message.encode())]
-        return set(await self._link.run(PUSH, keys, [ahead, room, *said]))
+        arguments = [part for message in messages for part in (message.task_id, message.encode())]
+        return set(await self._link.run(PUSH, keys, [ahead, room, *arguments]))
 
     async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
-        return await take_in_turn([partial(self._take, group) for group in grouped(lanes, self._link)], most)
+        return await take_in_turn([partial(self._take, group) for group in group_lanes(lanes, self._link)], most)
 
     async def wait(self, lanes: Sequence[Lane]) -> bool:
-        return await bell_rings(self._link, lanes)
+        return await wait_for_bell(self._link, lanes)
 
     async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
         for (lane, holder), group in groupby(sorted(entries, key=_lane_and_place), _lane_and_place):
-            keys = [processing(lane, holder), lane.key("takers"), lane.key("out")]
-            said = [part for entry in group for part in (entry.raw, entry.task_id or "")]
-            await self._link.run(ACK, keys, [holder, int(again), lane.role, *said])
+            keys = [processing_key(lane, holder), lane.key("takers"), lane.key("out")]
+            arguments = [part for entry in group for part in (entry.raw, entry.task_id or "")]
+            await self._link.run(ACK, keys, [holder, int(again), lane.role, *arguments])
 
     async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
         return await stale_of_lists(self._link, lane, seconds)
@@ -143,7 +143,7 @@ class ListQueue:
 
     async def _put_back(self, entry: Entry) -> bool:
         lane = entry.lane
-        keys = [processing(lane, entry.place), lane.key(), lane.key("out"), lane.key("bell")]
+        keys = [processing_key(lane, entry.place), lane.key(), lane.key("out"), lane.key("bell")]
         return bool(await self._link.run(PUT_BACK, keys, [entry.raw, entry.task_id]))
 
     async def forget_lost(self, lane: Lane, seconds: float) -> int:
@@ -161,21 +161,21 @@ class ListQueue:
 
     def _keys_to_take(self, lane: Lane) -> Iterator[str]:
         yield lane.key()
-        yield processing(lane, self._name)
+        yield processing_key(lane, self._name)
         yield from map(lane.key, ("takers", "out", "bell", "ahead"))
 
 
-def grouped(lanes: Sequence[Lane], link: RedisLink) -> Iterable[Sequence[Lane]]:
+def group_lanes(lanes: Sequence[Lane], link: RedisLink) -> Iterable[Sequence[Lane]]:
     """Group lanes that one script can access: all, or on a cluster those of one role."""
     return by_role(lanes) if link.cluster else [lanes]
 
 
-async def bell_rings(link: RedisLink, lanes: Sequence[Lane]) -> bool:
+async def wait_for_bell(link: RedisLink, lanes: Sequence[Lane]) -> bool:
     """Wait up to a second on the wake-up lists of these lanes."""
-    return await any_of([_ring(link, group) for group in grouped(lanes, link)])
+    return await any_of([_ring(link, group) for group in group_lanes(lanes, link)])
 
 
-def processing(lane: Lane, holder: str) -> str:
+def processing_key(lane: Lane, holder: str) -> str:
     """Return the key of a worker's processing list."""
     return lane.key(f"processing:{holder}")
 
@@ -186,7 +186,7 @@ async def stale_of_lists(link: RedisLink, lane: Lane, seconds: float) -> list[En
     moved_by = (now - seconds) * 1000 + millionths / 1000
     entries: list[Entry] = []
     for holder in sorted(taker.decode() for taker in await link.call("SMEMBERS", lane.key("takers"))):
-        taken = await link.call("LRANGE", processing(lane, holder), 0, -1)
+        taken = await link.call("LRANGE", processing_key(lane, holder), 0, -1)
         entries += [Entry(lane, raw, holder) for raw in taken]
     moved = await link.calls([("ZSCORE", lane.key("out"), entry.task_id or 0) for entry in entries])
     return [entry for entry, at in zip(entries, moved, strict=True) if at is None or float(at) <= moved_by]
@@ -197,7 +197,7 @@ async def length_of_lists(link: RedisLink, lane: Lane, first: int = 0) -> LaneLe
     waiting, oldest, takers = await link.calls(
         [("LLEN", lane.key()), ("LINDEX", lane.key(), first), ("SMEMBERS", lane.key("takers"))]
     )
-    taken = await link.calls([("LLEN", processing(lane, taker.decode())) for taker in takers])
+    taken = await link.calls([("LLEN", processing_key(lane, taker.decode())) for taker in takers])
     message = read_message(oldest) if oldest else None
     return LaneLength(lane=lane, waiting=waiting, taken=sum(taken), oldest=message.at if message else None)
 

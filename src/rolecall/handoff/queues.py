@@ -72,14 +72,14 @@ class HandoffQueue(Protocol):
         """Count waiting and taken entries of each lane."""
 
 
-async def kind_for(link: RedisLink, wanted: HandoffKind = HandoffKind.AUTO) -> HandoffKind:
+async def kind_for(link: RedisLink, kind: HandoffKind = HandoffKind.AUTO) -> HandoffKind:
     """Return the configured kind, or the best one that the server supports."""
-    if wanted is not HandoffKind.AUTO:
-        return wanted
+    if kind is not HandoffKind.AUTO:
+        return kind
     version = await _version(link)
-    if not await _takes_scripts(link) or version < SCRIPTS_FROM:
+    if not await _has_scripts(link) or version < SCRIPTS_FROM:
         return HandoffKind.SIMPLE
-    return HandoffKind.STREAMS if version >= STREAMS_FROM and await _knows_streams(link) else HandoffKind.LISTS
+    return HandoffKind.STREAMS if version >= STREAMS_FROM and await _has_streams(link) else HandoffKind.LISTS
 
 
 class BandQueues:
@@ -92,10 +92,10 @@ class BandQueues:
         return await self._queues[lane.band].push(lane, messages, room, ahead)
 
     async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
-        return await take_in_turn([partial(queue.take, own) for queue, own in self._apart(lanes)], most)
+        return await take_in_turn([partial(queue.take, own) for queue, own in self._by_queue(lanes)], most)
 
     async def wait(self, lanes: Sequence[Lane]) -> bool:
-        return await any_of([queue.wait(own) for queue, own in self._apart(lanes)])
+        return await any_of([queue.wait(own) for queue, own in self._by_queue(lanes)])
 
     async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
         for band, queue in self._queues.items():
@@ -112,9 +112,9 @@ class BandQueues:
         return await self._queues[lane.band].forget_lost(lane, seconds)
 
     async def lengths(self, lanes: Sequence[Lane]) -> list[LaneLength]:
-        return [length for queue, own in self._apart(lanes) for length in await queue.lengths(own)]
+        return [length for queue, own in self._by_queue(lanes) for length in await queue.lengths(own)]
 
-    def _apart(self, lanes: Sequence[Lane]) -> list[tuple[HandoffQueue, list[Lane]]]:
+    def _by_queue(self, lanes: Sequence[Lane]) -> list[tuple[HandoffQueue, list[Lane]]]:
         by_band = ((queue, [lane for lane in lanes if lane.band is band]) for band, queue in self._queues.items())
         return [(queue, own) for queue, own in by_band if own]
 
@@ -144,7 +144,7 @@ async def any_of(waits: Sequence[Coroutine[Any, Any, bool]]) -> bool:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def _takes_scripts(link: RedisLink) -> bool:
+async def _has_scripts(link: RedisLink) -> bool:
     try:
         await link.run(CLOCK, [], [])
     except RedisRefuses:
@@ -152,7 +152,7 @@ async def _takes_scripts(link: RedisLink) -> bool:
     return True
 
 
-async def _knows_streams(link: RedisLink) -> bool:
+async def _has_streams(link: RedisLink) -> bool:
     try:
         await link.call("XLEN", "rolecall:none")
     except RedisRefuses:
@@ -161,6 +161,6 @@ async def _knows_streams(link: RedisLink) -> bool:
 
 
 async def _version(link: RedisLink) -> tuple[int, ...]:
-    told = await link.call("INFO", "server")
-    version = str(told.get("redis_version", "0.0"))
+    info = await link.call("INFO", "server")
+    version = str(info.get("redis_version", "0.0"))
     return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())

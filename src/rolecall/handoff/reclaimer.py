@@ -18,7 +18,7 @@ from rolecall.brokers import RedisLink
 from rolecall.config import failpoints
 from rolecall.handoff.lanes import Band, Entry, Lane
 from rolecall.handoff.queues import HandoffQueue
-from rolecall.handoff.roll import count_reclaimed, everybody, forget, known_roles
+from rolecall.handoff.roll import add_reclaimed, read_roles, read_workers, remove_workers
 from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in_batches
 from rolecall.maintenance.runs import DutySession
 from rolecall.sql import claims
@@ -50,19 +50,19 @@ class Reclaimer:
         self._stale_after = stale_after
         self._lost_after = lost_after
 
-    async def once(self) -> None:
+    async def run_once(self) -> None:
         """Run once. Silent workers come first, so that their tasks that have not started are dispatched again."""
-        await self.rescue_the_silent()
-        for role in await known_roles(self._control):
+        await self.rescue_silent_workers()
+        for role in await read_roles(self._control):
             for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
                 await self._reclaim(lane)
 
-    async def rescue_the_silent(self) -> None:
+    async def rescue_silent_workers(self) -> None:
         """Return the tasks of idempotent roles of workers that are silent in Redis and have no session in Postgres.
 
         This does not prove their death, because a worker cut off from both looks the same.
         """
-        silent = [worker for worker in await everybody(self._control) if not worker.alive]
+        silent = [worker for worker in await read_workers(self._control) if not worker.alive]
         if not silent:
             return
         lost = await self._session.run(sql.sessionless([worker.number for worker in silent]))
@@ -70,10 +70,10 @@ class Reclaimer:
             return
         rescue = partial(claims.rescue_harmless, sorted(lost))
         became = await rescue_in_batches(self._session, rescue, MOST_RESCUED)
-        await forget(self._control, [worker.name for worker in silent if worker.number in lost])
+        await remove_workers(self._control, [worker.name for worker in silent if worker.number in lost])
         if became:
-            who = ", ".join(map(str, sorted(lost)))
-            log.warning("Worker %s has no heartbeat and no session left: returned %s", who, describe_counts(became))
+            workers = ", ".join(map(str, sorted(lost)))
+            log.warning("Worker %s has no heartbeat and no session left: returned %s", workers, describe_counts(became))
 
     async def _reclaim(self, lane: Lane) -> None:
         stale = await self._queue.stale(lane, self._stale_after)
@@ -81,13 +81,13 @@ class Reclaimer:
         running = await self._session.run(sql.running_among(ids)) if ids else {}
         removed = [entry for entry in stale if entry.task_id not in running]
         await self._remove(removed)
-        back = [entry for entry in stale if entry.task_id is not None and running.get(entry.task_id) is False]
-        returned = await self._put_back(back) if back else 0
+        to_return = [entry for entry in stale if entry.task_id is not None and running.get(entry.task_id) is False]
+        returned = await self._put_back(to_return) if to_return else 0
         forgotten = await self._queue.forget_lost(lane, self._lost_after)
         if number := len(removed) + returned + forgotten:
-            await count_reclaimed(self._control, number)
-            told = (lane.role, lane.band, returned, len(removed), forgotten)
-            log.info("Role %s, %s: put back %d entries, removed %d, and removed %d marks without an entry", *told)
+            await add_reclaimed(self._control, number)
+            counts = (lane.role, lane.band, returned, len(removed), forgotten)
+            log.info("Role %s, %s: put back %d entries, removed %d, and removed %d marks without an entry", *counts)
 
     async def _put_back(self, entries: list[Entry]) -> int:
         if failpoints.ARMED:

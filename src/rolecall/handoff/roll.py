@@ -24,30 +24,30 @@ from rolecall.sql import handoff as sql
 from rolecall.sql.statement import compiled
 
 __all__ = [
-    "ANYBODY",
+    "ANY_ROLE",
     "APART",
     "BEAT_EVERY",
     "MIXED",
     "Leader",
-    "LeaderNow",
+    "LeaderInfo",
     "WorkerBeat",
+    "add_reclaimed",
     "announce",
     "beat",
-    "count_reclaimed",
-    "everybody",
-    "forget",
-    "known_roles",
     "leader_of",
     "note_roles",
-    "number_reclaimed",
     "pool_of",
+    "read_reclaimed",
+    "read_roles",
+    "read_workers",
+    "remove_workers",
 ]
 
 BEAT_EVERY = 3.0
 ALIVE_FOR = 10
 LEADS_FOR = 10_000
 # Published instead of a role when the workers have changed.
-ANYBODY = "*"
+ANY_ROLE = "*"
 # The warning when two databases use the same keys.
 MIXED = "Another Rolecall database dispatches through the same Redis"
 APART = "Give each one its own prefix (redis://host/0?prefix=shop) or Redis database (redis://host/1)"
@@ -85,33 +85,36 @@ class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
 _DECODER = msgspec.json.Decoder(compiled(WorkerBeat))
 
 
-async def beat(link: RedisLink, name: str, said: WorkerBeat) -> None:
+async def beat(link: RedisLink, name: str, announcement: WorkerBeat) -> None:
     """Write a worker's heartbeat and announcement."""
     await link.calls(
-        [("SET", _heartbeat(name), "alive", "EX", ALIVE_FOR), ("HSET", WORKERS, name, msgspec.json.encode(said))]
+        [
+            ("SET", _heartbeat(name), "alive", "EX", ALIVE_FOR),
+            ("HSET", WORKERS, name, msgspec.json.encode(announcement)),
+        ]
     )
 
 
 async def announce(link: RedisLink) -> None:
     """Make dispatchers read the workers at once, because one is new or has more room."""
-    await link.call("PUBLISH", REFILL, ANYBODY)
+    await link.call("PUBLISH", REFILL, ANY_ROLE)
 
 
-async def everybody(link: RedisLink) -> list[WorkerBeat]:
+async def read_workers(link: RedisLink) -> list[WorkerBeat]:
     """Return all announced workers. They are alive if their heartbeat is less than ten seconds old."""
-    told = await link.call("HGETALL", WORKERS)
-    heartbeats = await link.calls([("EXISTS", _heartbeat(name.decode())) for name in told])
-    found = []
-    for (name, raw), alive in zip(told.items(), heartbeats, strict=True):
+    announcements = await link.call("HGETALL", WORKERS)
+    heartbeats = await link.calls([("EXISTS", _heartbeat(name.decode())) for name in announcements])
+    workers = []
+    for (name, raw), alive in zip(announcements.items(), heartbeats, strict=True):
         try:
-            said = _DECODER.decode(raw)
+            announcement = _DECODER.decode(raw)
         except msgspec.DecodeError:
             continue
-        found.append(msgspec.structs.replace(said, name=name.decode(), alive=bool(alive)))
-    return found
+        workers.append(msgspec.structs.replace(announcement, name=name.decode(), alive=bool(alive)))
+    return workers
 
 
-async def forget(link: RedisLink, names: Sequence[str]) -> None:
+async def remove_workers(link: RedisLink, names: Sequence[str]) -> None:
     """Remove workers that have stopped or died."""
     if names:
         await link.call("HDEL", WORKERS, *names)
@@ -123,29 +126,29 @@ async def note_roles(link: RedisLink, roles: Iterable[str]) -> None:
     await link.call("SADD", ROLES, *roles)
 
 
-async def known_roles(link: RedisLink) -> list[str]:
+async def read_roles(link: RedisLink) -> list[str]:
     """Return all roles that were ever dispatched."""
     return sorted(role.decode() for role in await link.call("SMEMBERS", ROLES))
 
 
-async def count_reclaimed(link: RedisLink, number: int) -> None:
+async def add_reclaimed(link: RedisLink, number: int) -> None:
     """Increment the number of reclaimed entries."""
     await link.call("INCRBY", RECLAIMED, number)
 
 
-async def number_reclaimed(link: RedisLink) -> int:
+async def read_reclaimed(link: RedisLink) -> int:
     """Return the number of reclaimed entries."""
     return int(await link.call("GET", RECLAIMED) or 0)
 
 
-class LeaderNow(NamedTuple):
+class LeaderInfo(NamedTuple):
     """The leading dispatcher, the kind of its queues and the id of its database. Empty strings mean unknown."""
 
     name: str
     kind: str = ""
     pool: str = ""
 
-    def is_of_another(self, pool: str) -> bool:
+    def leads_for_another(self, pool: str) -> bool:
         """Return whether it is known to lead for another database."""
         return bool(self.pool and pool) and self.pool != pool
 
@@ -161,10 +164,10 @@ async def pool_of(session: DutySession) -> str:
         return ""
 
 
-async def leader_of(link: RedisLink) -> LeaderNow | None:
+async def leader_of(link: RedisLink) -> LeaderInfo | None:
     """Return the current leader, or None."""
-    held = await link.call("GET", LEADER)
-    return LeaderNow(*held.decode().split(" ", 2)) if held else None
+    value = await link.call("GET", LEADER)
+    return LeaderInfo(*value.decode().split(" ", 2)) if value else None
 
 
 class Leader:
@@ -173,33 +176,33 @@ class Leader:
     def __init__(self, link: RedisLink, name: str, kind: str, pool: str) -> None:
         self._link = link
         self._value = f"{name} {kind} {pool}"
-        self._held = False
+        self._is_held = False
         self._again_at = 0.0
 
     async def holds(self) -> bool:
         """Take or renew the lock, at most every three seconds. Return whether it is held."""
         if monotonic() >= self._again_at:
-            self._held = await self._renewed() or await self._taken()
+            self._is_held = await self._renew() or await self._take()
             self._again_at = monotonic() + BEAT_EVERY
-        return self._held
+        return self._is_held
 
     async def release(self) -> None:
         """Release the lock, so that another dispatcher leads at once. Also releases an interrupted take."""
-        await self._compared(RELEASE, [], ("DEL", LEADER))
+        await self._run_if_held(RELEASE, [], ("DEL", LEADER))
 
-    async def _taken(self) -> bool:
+    async def _take(self) -> bool:
         return bool(await self._link.call("SET", LEADER, self._value, "NX", "PX", LEADS_FOR))
 
-    async def _renewed(self) -> bool:
-        return self._held and await self._compared(RENEW, [LEADS_FOR], ("PEXPIRE", LEADER, LEADS_FOR))
+    async def _renew(self) -> bool:
+        return self._is_held and await self._run_if_held(RENEW, [LEADS_FOR], ("PEXPIRE", LEADER, LEADS_FOR))
 
-    async def _compared(self, script: Script, arguments: Sequence[int], command: Sequence[object]) -> bool:
+    async def _run_if_held(self, script: Script, arguments: Sequence[int], command: Sequence[object]) -> bool:
         try:
             return bool(await self._link.run(script, [LEADER], [self._value, *arguments]))
         except RedisRefuses:
             # Without scripts, another dispatcher may take the lock in between. Two then lead for a while.
-            held = await self._link.call("GET", LEADER)
-            return held == self._value.encode() and bool(await self._link.call(*command))
+            value = await self._link.call("GET", LEADER)
+            return value == self._value.encode() and bool(await self._link.call(*command))
 
 
 def _heartbeat(name: str) -> str:

@@ -11,7 +11,7 @@ from time import time
 
 from rolecall.brokers import RedisLink, RedisRefuses
 from rolecall.handoff.lanes import Entry, Lane, LaneLength, Message, read_message
-from rolecall.handoff.lists import length_of_lists, processing, stale_of_lists
+from rolecall.handoff.lists import length_of_lists, processing_key, stale_of_lists
 from rolecall.handoff.queues import WAIT
 
 __all__ = ["SimpleQueue"]
@@ -25,10 +25,10 @@ class SimpleQueue:
         self._name = name
         self._turn = 0
         self._early: list[Entry] = []  # the entry taken by a wait
-        self._knows_blmove = True
+        self._has_blmove = True
 
     async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:  # noqa: ARG002
-        now = _now()
+        now = _now_in_milliseconds()
         pushed: set[int] = set()
         for message in messages:
             if len(pushed) < room and await self._link.call("ZADD", lane.key("out"), "NX", now, message.task_id):
@@ -58,7 +58,10 @@ class SimpleQueue:
         for entry in entries:
             lane = entry.lane
             await self._link.calls(
-                [("LREM", processing(lane, entry.place), 1, entry.raw), ("ZREM", lane.key("out"), entry.task_id or 0)]
+                [
+                    ("LREM", processing_key(lane, entry.place), 1, entry.raw),
+                    ("ZREM", lane.key("out"), entry.task_id or 0),
+                ]
             )
 
     async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
@@ -70,15 +73,19 @@ class SimpleQueue:
     async def _put_back(self, entry: Entry) -> bool:
         # In this order: a duplicate is rejected once, but an entry in neither list would be lost.
         lane = entry.lane
-        await self._link.calls([("RPUSH", lane.key(), entry.raw), ("ZADD", lane.key("out"), _now(), entry.task_id)])
-        return bool(await self._link.call("LREM", processing(lane, entry.place), 1, entry.raw))
+        await self._link.calls(
+            [("RPUSH", lane.key(), entry.raw), ("ZADD", lane.key("out"), _now_in_milliseconds(), entry.task_id)]
+        )
+        return bool(await self._link.call("LREM", processing_key(lane, entry.place), 1, entry.raw))
 
     async def forget_lost(self, lane: Lane, seconds: float) -> int:
-        marked = await self._link.call("ZRANGEBYSCORE", lane.key("out"), "-inf", _now() - int(seconds * 1000))
+        marked = await self._link.call(
+            "ZRANGEBYSCORE", lane.key("out"), "-inf", _now_in_milliseconds() - int(seconds * 1000)
+        )
         waiting = [read_message(raw) for raw in await self._link.call("LRANGE", lane.key(), 0, -1)]
         taken = [entry.message for entry in await stale_of_lists(self._link, lane, 0)]
-        there = {message.task_id for message in (*waiting, *taken) if message}
-        lost = [task_id for task_id in marked if int(task_id) not in there]
+        present = {message.task_id for message in (*waiting, *taken) if message}
+        lost = [task_id for task_id in marked if int(task_id) not in present]
         return sum(await self._link.calls([("ZREM", lane.key("out"), task_id) for task_id in lost]))
 
     async def lengths(self, lanes: Sequence[Lane]) -> list[LaneLength]:
@@ -86,27 +93,27 @@ class SimpleQueue:
 
     async def _move(self, lane: Lane) -> bytes | None:
         await self._link.call("SADD", lane.key("takers"), self._name)
-        raw: bytes | None = await self._link.call("RPOPLPUSH", lane.key(), processing(lane, self._name))
+        raw: bytes | None = await self._link.call("RPOPLPUSH", lane.key(), processing_key(lane, self._name))
         return raw
 
     async def _move_within(self, lane: Lane) -> bytes | None:
         raw: bytes | None
-        source, target = lane.key(), processing(lane, self._name)
-        if self._knows_blmove:
+        source, target = lane.key(), processing_key(lane, self._name)
+        if self._has_blmove:
             try:
                 raw = await self._link.call("BLMOVE", source, target, "RIGHT", "LEFT", WAIT)
             except RedisRefuses:
-                self._knows_blmove = False
+                self._has_blmove = False
             else:
                 return raw
         raw = await self._link.call("BRPOPLPUSH", source, target, WAIT)
         return raw
 
     async def _note(self, entries: Sequence[Entry]) -> None:
-        now = _now()
+        now = _now_in_milliseconds()
         await self._link.calls([("ZADD", entry.lane.key("out"), "XX", now, entry.task_id or 0) for entry in entries])
 
 
-def _now() -> int:
+def _now_in_milliseconds() -> int:
     # Servers without scripts have no TIME inside one. Reclaimers tolerate differing clocks.
     return int(time() * 1000)

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from rolecall.brokers import RedisLink, Script
 from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message
-from rolecall.handoff.lists import AHEAD_FOR, NOW, TELL, bell_rings, grouped
+from rolecall.handoff.lists import AHEAD_FOR, NOW, TELL, group_lanes, wait_for_bell
 from rolecall.handoff.queues import take_in_turn
 
 __all__ = ["GROUP", "StreamQueue"]
@@ -164,10 +164,10 @@ class StreamQueue:
         return set(await self._link.run(PUSH, keys, [ahead, room, *said]))
 
     async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
-        return await take_in_turn([partial(self._take, group) for group in grouped(lanes, self._link)], most)
+        return await take_in_turn([partial(self._take, group) for group in group_lanes(lanes, self._link)], most)
 
     async def wait(self, lanes: Sequence[Lane]) -> bool:
-        return await bell_rings(self._link, lanes)
+        return await wait_for_bell(self._link, lanes)
 
     async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
         for (lane, what), group in groupby(sorted(entries, key=_lane_and_stream), _lane_and_stream):

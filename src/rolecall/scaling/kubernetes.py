@@ -59,13 +59,13 @@ class Kubernetes:
         # It logs each request at INFO, and a dashboard sends one every few seconds.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-    async def look(self) -> Replicas:
+    async def read_replicas(self) -> Replicas:
         """Read the object, which contains the number of ready pods. If that is forbidden, read its scale."""
         async with _open(self._settings) as client:
             try:
-                return await self._look_at_object(client)
+                return await self._read_object(client)
             except ClusterRefused:
-                return await self._look_at_scale(client)
+                return await self._read_scale(client)
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:
         """Patch the scale subresource. If only the object may be patched, patch its `spec.replicas`."""
@@ -83,8 +83,8 @@ class Kubernetes:
             for pod, cost in costs.items():
                 await self._mark(client, pod, cost)
 
-    async def _look_at_object(self, client: AsyncClient) -> Replicas:
-        with self._explained(client, "get", self._resource.plural):
+    async def _read_object(self, client: AsyncClient) -> Replicas:
+        with self._explain_errors(client, "get", self._resource.plural):
             found = await client.get(self._resource.object, self._settings.workload)
         status = found.status
         return self._replicas(
@@ -95,8 +95,8 @@ class Kubernetes:
             ready=(status and status.readyReplicas) or 0,
         )
 
-    async def _look_at_scale(self, client: AsyncClient) -> Replicas:
-        with self._explained(client, "get", f"{self._resource.plural}/scale"):
+    async def _read_scale(self, client: AsyncClient) -> Replicas:
+        with self._explain_errors(client, "get", f"{self._resource.plural}/scale"):
             found: Scale = await client.get(self._resource.scale, self._settings.workload)
         current = found.status.replicas if found.status else 0
         desired = found.spec.replicas if found.spec else None
@@ -129,19 +129,19 @@ class Kubernetes:
         target = self._resource.scale if by_scale else self._resource.object
         body = {"spec": {"replicas": replicas}}
         plural = self._resource.plural
-        with self._explained(client, "patch", f"{plural}/scale" if by_scale else plural):
+        with self._explain_errors(client, "patch", f"{plural}/scale" if by_scale else plural):
             await client.patch(target, self._settings.workload, body, patch_type=PatchType.MERGE, dry_run=rehearse)
 
     async def _mark(self, client: AsyncClient, pod: str, cost: int) -> None:
         body = {"metadata": {"annotations": {DELETION_COST: str(cost)}}}
         try:
-            with self._explained(client, "patch", "pods"):
+            with self._explain_errors(client, "patch", "pods"):
                 await client.patch(Pod, pod, body, patch_type=PatchType.MERGE)
         except WorkloadNotFound:
             return
 
     @contextmanager
-    def _explained(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
+    def _explain_errors(self, client: AsyncClient, verb: str, resource: str) -> Iterator[None]:
         """Convert errors of the client, naming the missing permission."""
         name, namespace = self._settings.workload, client.namespace
         try:

@@ -21,7 +21,7 @@ __all__ = [
 class Scaler(Protocol):
     """Scales the configured workload. All methods raise ScalingError."""
 
-    async def look(self) -> Replicas:
+    async def read_replicas(self) -> Replicas:
         """Return the current and the desired number of pods."""
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:
@@ -37,7 +37,7 @@ class NoCluster:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    async def look(self) -> Replicas:
+    async def read_replicas(self) -> Replicas:
         self._refuse()
 
     async def scale(self, replicas: int, *, rehearse: bool = False) -> ScalingWay:  # noqa: ARG002 - the protocol's

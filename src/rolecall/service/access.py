@@ -34,7 +34,7 @@ __all__ = [
     "People",
     "StartupGuard",
     "digest_of",
-    "keep_token",
+    "ensure_token",
     "login_digests",
     "mode_for",
     "new_secret",
@@ -48,11 +48,11 @@ SECRET = re.compile(r"rk_[A-Za-z0-9_-]{32,128}")
 LIMITS = LoginLimits()
 # No brackets, so that nobody can pose as an API key in the audit log.
 PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
-TAKEN = frozenset({"local", "nobody"})
+RESERVED_NAMES = frozenset({"local", "nobody"})
 WRONG_LOGIN = "the name or the password is wrong"
 TOKEN = re.compile(r"rl_[A-Za-z0-9_-]{43}")
-OWN = 0o600
-OTHERS = 0o077
+OWNER_MODE = 0o600
+OTHER_USERS_MODE = 0o077
 TOKEN_VARIABLE = TOKEN_FILE.name
 
 
@@ -132,7 +132,7 @@ class People:
         if not PERSON.fullmatch(name):
             problem = "must contain only letters, digits, _ . @ + - and single spaces"
             raise ConfigError(problem, variable="name", value=name)
-        if name in TAKEN:
+        if name in RESERVED_NAMES:
             raise ConfigError(f"{name!r} is a reserved name in the audit log", variable="name", value=name)
         event = AuditEvent("people.add", {"name": name, "scope": scope})
         if await self._database.act(event, access.add_person(name, scope, password_hash)) is None:
@@ -212,7 +212,7 @@ class StartupGuard:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def require_somebody(self) -> None:
+    async def require_credentials(self) -> None:
         """Raise ConfigError if there is neither a valid API key nor a person."""
         if not await self._database.run(access.has_credentials()):
             raise ConfigError(
@@ -226,7 +226,7 @@ def _refused_mode(mode: AuthMode, problem: str) -> ConfigError:
     return ConfigError(problem, variable="ROLECALL_AUTH", value=mode)
 
 
-def keep_token(file: Path) -> str:
+def ensure_token(file: Path) -> str:
     """Return the token in this file, after creating it if necessary, readable only by its owner.
 
     Raises ConfigError if it cannot be stored, or if others can read or write the file.
@@ -245,7 +245,7 @@ def _make(file: Path) -> None:
     """Write the file completely before linking its name. If two servers start at once, both use the same token."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}-{token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_MODE)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as text:
             text.write(new_secret("rl") + "\n")
@@ -260,7 +260,7 @@ def _read(file: Path) -> str:
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as text:
         status = os.fstat(text.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & OTHERS:
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & OTHER_USERS_MODE:
             raise _refused_file(file, f"other users can read or write {str(file)!r}: delete it")
         token = text.readline().strip()
     if not TOKEN.fullmatch(token):

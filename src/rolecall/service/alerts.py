@@ -52,19 +52,21 @@ def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
     """Yield alerts for silent workers, and for those that back off."""
     listed = list(workers)
     if silent := [worker for worker in listed if worker.state == "silent"]:
-        sentence = f"{_named(silent)} {_has(silent)} sent no heartbeat for five minutes."
+        sentence = f"{_names_of(silent)} {_has_or_have(silent)} sent no heartbeat for five minutes."
         yield _warning(sentence, "Its tasks are rescued. Check whether its process is still running.", "/admin/workers")
     if backing := [worker for worker in listed if worker.state == "backing off"]:
         why = f": {backing[0].backing_off}" if len(backing) == 1 else ""
         advice = "Give it fewer slots or more memory, or start another worker."
-        yield _warning(f"{_named(backing)} {_takes(backing)} no new tasks for now{why}.", advice, "/admin/workers")
+        yield _warning(
+            f"{_names_of(backing)} {_claims_or_claim(backing)} no new tasks for now{why}.", advice, "/admin/workers"
+        )
 
 
 def of_failures(history: History) -> Alerts:
     """Yield an alert if failures have increased; `history` is that of the last hour."""
     lately, before = _split(history.points, _end(history) - LATELY)
-    failed, ended = _failed(lately), _ended(lately)
-    rate, usual = failed / max(ended, 1), _failed(before) / max(_ended(before), 1)
+    failed, ended = _count_failed(lately), _count_finished(lately)
+    rate, usual = failed / max(ended, 1), _count_failed(before) / max(_count_finished(before), 1)
     if failed >= FEW and rate > max(ACCEPTED, usual * RISEN):
         sentence = f"{failed} of the {ended} tasks that finished within the last ten minutes failed ({rate:.0%})."
         yield Alert(
@@ -94,26 +96,26 @@ def _split(points: Sequence[HistoryPoint], moment: datetime) -> tuple[list[Histo
     return [point for point in points if point.at >= moment], [point for point in points if point.at < moment]
 
 
-def _failed(points: Iterable[HistoryPoint]) -> int:
+def _count_failed(points: Iterable[HistoryPoint]) -> int:
     return sum(point.failed or 0 for point in points)
 
 
-def _ended(points: Iterable[HistoryPoint]) -> int:
+def _count_finished(points: Iterable[HistoryPoint]) -> int:
     return sum((point.completed or 0) + (point.failed or 0) for point in points)
 
 
-def _named(workers: Sequence[RegisteredWorker]) -> str:
+def _names_of(workers: Sequence[RegisteredWorker]) -> str:
     names = [worker.name for worker in workers[:NAMED]]
     more = len(workers) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more else "")
     return f"Worker {listed}" if len(workers) == 1 else f"Workers {listed}"
 
 
-def _has(workers: Sequence[RegisteredWorker]) -> str:
+def _has_or_have(workers: Sequence[RegisteredWorker]) -> str:
     return "has" if len(workers) == 1 else "have"
 
 
-def _takes(workers: Sequence[RegisteredWorker]) -> str:
+def _claims_or_claim(workers: Sequence[RegisteredWorker]) -> str:
     return "claims" if len(workers) == 1 else "claim"
 
 

@@ -35,12 +35,12 @@ class Capacity:
         """Return when a role's queue will be empty, and how many workers it needs. Raises RoleNotFound, ConfigError."""
         terms = question or PlanRequest()
         _check(terms)
-        for found in await self._database.run(capacity.capacity(role)):
+        for rows in await self._database.run(capacity.capacity(role)):
             due = await self._database.run(capacity.due_by_hour(role, terms.hours))
             runs = await self._runs_ahead(role, terms.hours)
             routine = await self._database.run(schedules.runs_last_hour(role))
             by_hour = [due.get(hour, 0) for hour in range(terms.hours)]
-            return plan(found, terms, due=by_hour, scheduled=runs, routine=routine)
+            return plan(rows, terms, due=by_hour, scheduled=runs, routine=routine)
         raise await role_not_found(role, self._database)
 
     async def _runs_ahead(self, role: str, hours: int) -> Sequence[int]:

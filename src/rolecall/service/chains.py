@@ -14,7 +14,7 @@ from rolecall.model.pages import Page
 from rolecall.model.tasks import Dependent, Task
 from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
-from rolecall.service.redaction import shown_chain, shown_parts, shown_tasks
+from rolecall.service.redaction import redact_chain, redact_parts, redact_tasks
 from rolecall.service.tasks import STATUSES
 from rolecall.sql import chains, outlines, tasks
 
@@ -48,13 +48,13 @@ class Chains:
 
     async def get(self, chain_id: int) -> Chain:
         """Return one chain, open or finished. Raises ChainNotFound."""
-        return await shown_chain(self._database, await self._database.run(chains.get(chain_id)))
+        return await redact_chain(self._database, await self._database.run(chains.get(chain_id)))
 
     async def show(self, chain_id: int) -> ChainHistory:
         """Return one chain with its tasks. Raises ChainNotFound."""
         chain = await self.get(chain_id)
         found = await self._database.run(chains.tasks_of(chain_id))
-        return ChainHistory(chain=chain, tasks=await shown_tasks(self._database, found))
+        return ChainHistory(chain=chain, tasks=await redact_tasks(self._database, found))
 
     async def outline(self, chain_id: int, *, before: int | None = None) -> ChainOutline:
         """Return the chain with its last tasks, or the last ones before an index, and its needs and dependents.
@@ -63,7 +63,7 @@ class Chains:
         """
         chain = await self._database.run(chains.summary(chain_id))
         found = await self._database.run(chains.parts(chain_id, before, PAGE))
-        parts = await shown_parts(self._database, found)
+        parts = await redact_parts(self._database, found)
         ids = [part.task.id for part in parts]
         needs = await self._database.run(chains.needs(ids, PAGE + 1))
         dependents = await self._database.run(chains.dependents(chain_id, None, PAGE + 1))

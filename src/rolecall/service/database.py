@@ -22,7 +22,7 @@ from rolecall.telemetry import Emits, Emitter
 T = TypeVar("T")
 # The SQLSTATE of a query that was cancelled because it took too long.
 QUERY_CANCELED = "57014"
-Look = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
+Inspection = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
 
 
 class Database(Protocol):
@@ -39,13 +39,13 @@ class Database(Protocol):
     async def run(self, statement: Statement[T]) -> T:
         """Run a query."""
 
-    async def look(self, look: Look[T]) -> T:
-        """Call `look` with a connection, in its own transaction. Its errors are raised unchanged."""
+    async def inspect(self, inspection: Inspection[T]) -> T:
+        """Call `inspection` with a connection, in its own transaction. Its errors are raised unchanged."""
 
-    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], before: Statement[Any] | None = None) -> T:
         """Run a statement that changes something, and record the event in the same transaction.
 
-        The result of `was`, read before the change, is recorded too: for deletions.
+        The result of `before`, read before the change, is recorded too: for deletions.
         """
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
@@ -71,17 +71,17 @@ class OneConnection:
     async def run(self, statement: Statement[T]) -> T:
         return await run_async(self._connection, statement)
 
-    async def look(self, look: Look[T]) -> T:
+    async def inspect(self, inspection: Inspection[T]) -> T:
         async with self._connection.transaction():
-            return await look(self._connection)
+            return await inspection(self._connection)
 
-    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
-        def recording(found: Any, answer: T) -> Statement[None]:
-            entry = event if was is None else replace(event, detail={**event.detail, "was": found})
+    async def act(self, event: AuditEvent, statement: Statement[T], before: Statement[Any] | None = None) -> T:
+        def make_entry(stored: Any, answer: T) -> Statement[None]:
+            entry = event if before is None else replace(event, detail={**event.detail, "was": stored})
             return audit.record(self.actor, entry, answer)
 
         collector = EventCollector() if self._emitter.wanted & statement.event_kinds else None
-        answer = await run_and_async(self._connection, statement, recording, was, collector)
+        answer = await run_and_async(self._connection, statement, make_entry, before, collector)
         if collector is not None:
             self._emitter.emit(collector.events)
         return answer
@@ -109,19 +109,19 @@ class InTransaction:
         async with self._connection.transaction():
             return await self._within.run(statement)
 
-    async def look(self, look: Look[T]) -> T:
-        return await self._within.look(look)
+    async def inspect(self, inspection: Inspection[T]) -> T:
+        return await self._within.inspect(inspection)
 
-    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], before: Statement[Any] | None = None) -> T:
         async with self._connection.transaction():
-            return await self._within.act(event, statement, was)
+            return await self._within.act(event, statement, before)
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
         async with self._connection.transaction():
             await self._within.note(event, outcome)
 
 
-class Pooled:
+class PooledDatabase:
     """A database on a pool, with any number of concurrent statements. Queries may use a separate pool, `reads`.
 
     A query that takes longer than `longest_read` seconds is also cancelled in the server, and raises
@@ -151,14 +151,14 @@ class Pooled:
             async with self._reads.connection() as connection:
                 return await self._in_time(OneConnection(connection, self.actor).run(statement))
 
-    async def look(self, look: Look[T]) -> T:
+    async def inspect(self, inspection: Inspection[T]) -> T:
         async with self._reads.connection() as connection:
-            return await OneConnection(connection, self.actor).look(look)
+            return await OneConnection(connection, self.actor).inspect(inspection)
 
-    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
+    async def act(self, event: AuditEvent, statement: Statement[T], before: Statement[Any] | None = None) -> T:
         with translating_errors():
             async with self._pool.connection() as connection:
-                return await OneConnection(connection, self.actor, self._emitter).act(event, statement, was)
+                return await OneConnection(connection, self.actor, self._emitter).act(event, statement, before)
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
         with translating_errors():

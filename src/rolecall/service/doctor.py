@@ -83,52 +83,52 @@ class Doctor:
         connections.
         """
         found = [finding async for findings in self._findings() for finding in findings]
-        heard = self._notifications.transport(self._database.dsn) if listening else None
-        unheard = await self._listen(heard) if heard else []
-        found += unheard
-        found += await self.ask_apps()
+        transport = self._notifications.transport(self._database.dsn) if listening else None
+        notification_findings = await self._listen(transport) if transport else []
+        found += notification_findings
+        found += await self.run_app_checks()
         handed_over = await self._handoff.show() if self._handoff else None
         found += health_checks.handoff(handed_over)
-        found += await self._look_at_standby(self._standby_url) if self._standby_url else []
+        found += await self._check_standby(self._standby_url) if self._standby_url else []
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
-        own = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
+        builtin = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
         rare = [*([HANDOFF] if handed_over else []), *([STANDBY] if self._standby_url else [])]
-        checks = (*own, *rare, *(check.name for check in self._checks))
-        by = heard.name if heard and not unheard else None
+        checks = (*builtin, *rare, *(check.name for check in self._checks))
+        by = transport.name if transport and not notification_findings else None
         return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks, notifications=by)
 
-    async def ask_apps(self) -> list[Finding]:
+    async def run_app_checks(self) -> list[Finding]:
         """Run only the checks of apps."""
-        return [finding for check in self._checks for finding in await self._made(check)]
+        return [finding for check in self._checks for finding in await self._run_check(check)]
 
-    async def _made(self, check: AppCheck) -> list[Finding]:
+    async def _run_check(self, check: AppCheck) -> list[Finding]:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                found = await self._database.look(check.look)
+                found = await self._database.inspect(check.look)
         except Exception as error:  # noqa: BLE001 - an app's failing check must not stop the others
-            found = [_not_made(error)]
+            found = [_failed_check(error)]
         return [replace(finding, check=check.name, app=check.app) for finding in found]
 
     async def _findings(self) -> AsyncIterator[Iterable[Finding]]:
-        ask, limits = self._database.run, self._limits
-        server, here = await self._look_at_server()
+        run, limits = self._database.run, self._limits
+        server, here = await self._read_server()
         yield health_checks.settings(server, limits)
         yield health_checks.counters(server, limits)
-        yield health_checks.snapshots(await ask(doctor.oldest_snapshot()), limits)
-        yield health_checks.prepared(await ask(doctor.prepared_transactions()), limits)
+        yield health_checks.snapshots(await run(doctor.oldest_snapshot()), limits)
+        yield health_checks.prepared_transactions(await run(doctor.prepared_transactions()), limits)
         yield health_checks.slots(await self._slots(), limits)
-        yield health_checks.tables(await ask(doctor.tables()))
-        yield health_checks.clocks(await ask(doctor.clocks()), here, limits)
-        yield health_checks.stranded(await ask(doctor.stranded_work()))
-        yield health_checks.hidden_values(await ask(roles.list_handlers()))
-        yield health_checks.withdrawn(await ask(schedules.list_()))
-        yield health_checks.partitions(await ask(doctor.missing_partitions()))
-        yield health_checks.retention(await ask(doctor.unpruned_records()), limits)
-        yield health_checks.duties(await ask(doctor.duties()), limits)
-        yield health_checks.leases(await ask(doctor.overdue_leases()), limits)
-        yield health_checks.uncounted(await ask(doctor.uncounted_tasks()), limits)
-        yield health_checks.endless_keys(await ask(access.endless_admin_keys()))
+        yield health_checks.tables(await run(doctor.tables()))
+        yield health_checks.clocks(await run(doctor.clocks()), here, limits)
+        yield health_checks.stranded_work(await run(doctor.stranded_work()))
+        yield health_checks.hidden_values(await run(roles.list_handlers()))
+        yield health_checks.withdrawn_schedules(await run(schedules.list_()))
+        yield health_checks.partitions(await run(doctor.missing_partitions()))
+        yield health_checks.retention(await run(doctor.unpruned_records()), limits)
+        yield health_checks.duties(await run(doctor.duties()), limits)
+        yield health_checks.leases(await run(doctor.overdue_leases()), limits)
+        yield health_checks.uncounted_changes(await run(doctor.uncounted_tasks()), limits)
+        yield health_checks.endless_keys(await run(access.endless_admin_keys()))
 
     async def _slots(self) -> list[StaleSlot]:
         try:
@@ -148,36 +148,36 @@ class Doctor:
             return list(health_checks.nowhere_to_listen(str(error)))
         if not heard:
             return list(health_checks.notifications(apart=listen_dsn is not None))
-        return await self._ask_relay(transport) if transport.reach is Reach.RELAYED else []
+        return await self._check_relay(transport) if transport.reach is Reach.RELAYED else []
 
-    async def _ask_relay(self, transport: Transport) -> list[Finding]:
+    async def _check_relay(self, transport: Transport) -> list[Finding]:
         try:
             await require_beat(transport)
         except Exception as error:  # noqa: BLE001 - a failing transport must not stop the other checks
-            return list(health_checks.nothing_relayed(transport.name, str(error)))
+            return list(health_checks.silent_relay(transport.name, str(error)))
         return []
 
-    async def _look_at_standby(self, standby_url: str) -> list[Finding]:
-        cluster, written = await self._database.run(doctor.how_far_written())
+    async def _check_standby(self, standby_url: str) -> list[Finding]:
+        cluster, position = await self._database.run(doctor.how_far_written())
         try:
             async with await connect_async(standby_url, "doctor") as standby:
-                found = await run_async(standby, doctor.how_far_behind(written))
+                found = await run_async(standby, doctor.how_far_behind(position))
         except DatabaseUnavailable as error:
             return list(health_checks.no_standby(str(error)))
         return list(health_checks.standby(found, cluster, self._limits))
 
-    async def _look_at_server(self) -> tuple[ServerFacts, float]:
+    async def _read_server(self) -> tuple[ServerFacts, float]:
         asked_at = time()
         server = await self._database.run(doctor.server())
         # The server read its clock at some time between request and response.
         return server, (asked_at + time()) / 2 - server.clock
 
 
-def _not_made(error: Exception) -> Finding:
-    said = str(error).partition("\n")[0]
+def _failed_check(error: Exception) -> Finding:
+    message = str(error).partition("\n")[0]
     return Finding(
         severity=Severity.WARNING,
-        problem=f"this check failed to run: {type(error).__name__}{': ' if said else ''}{said}",
+        problem=f"this check failed to run: {type(error).__name__}{': ' if message else ''}{message}",
         advice="check whether the app's own tables are up to date",
     )
 
@@ -192,12 +192,12 @@ async def notifications_arrive(dsn: str, listen_dsn: str | None = None, within: 
         ):
             await listener.execute(f"listen {channel}".encode())
             await run_async(speaker, notify(channel))
-            heard = await _heard(listener, channel, within)
+            heard = await _arrives(listener, channel, within)
             await listener.execute(f"unlisten {channel}".encode())
             return heard
 
 
-async def _heard(listener: AsyncConnection, channel: str, within: float) -> bool:
+async def _arrives(listener: AsyncConnection, channel: str, within: float) -> bool:
     async with aclosing(listener.notifies(timeout=within)) as notifies:
         async for notify in notifies:
             if notify.channel == channel:

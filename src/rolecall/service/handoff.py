@@ -10,13 +10,13 @@ from rolecall.brokers import RedisAway, RedisLink, RedisRefuses
 from rolecall.config.handoff import HandoffSettings
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import Band, Lane
-from rolecall.handoff.roll import everybody, known_roles, leader_of, number_reclaimed, pool_of
+from rolecall.handoff.roll import leader_of, pool_of, read_reclaimed, read_roles, read_workers
 from rolecall.model.handoff import HandoffState, LaneState
 from rolecall.model.why import Cause, CauseKind
 from rolecall.service.database import Database
 
 NAME = "operator"
-KEEPS = "noeviction"
+NO_EVICTION = "noeviction"
 
 
 class Handoff:
@@ -31,17 +31,17 @@ class Handoff:
         if not self._settings.on:
             return None
         try:
-            async with self._connected() as connections:
-                return await _look(connections, await pool_of(self._database))
+            async with self._connect() as connections:
+                return await _read_state(connections, await pool_of(self._database))
         except RedisAway as error:
             return HandoffState(problem=str(error))
 
-    async def handed_over(self, task_id: int, role: str) -> Cause | None:
+    async def handoff_cause(self, task_id: int, role: str) -> Cause | None:
         """Return the time since when a task's id is in Redis, as a cause; None if it is not, or Redis is away."""
         if not self._settings.on:
             return None
         try:
-            async with self._connected() as connections:
+            async with self._connect() as connections:
                 keys = [(band, Lane(band, role).key("out")) for band in Band]
                 found = [await connections.link(band).call("ZSCORE", key, task_id) for band, key in keys]
         except RedisAway:
@@ -59,7 +59,7 @@ class Handoff:
         )
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Connections]:
+    async def _connect(self) -> AsyncIterator[Connections]:
         connections = Connections(self._settings, NAME)
         try:
             yield connections
@@ -67,18 +67,18 @@ class Handoff:
             await connections.close()
 
 
-async def _look(connections: Connections, pool: str) -> HandoffState:
+async def _read_state(connections: Connections, pool: str) -> HandoffState:
     queue, kind = await connections.open()
     control = connections.control
     leader = await leader_of(control)
-    lanes = [Lane(band, role) for role in await known_roles(control) for band in Band]
+    lanes = [Lane(band, role) for role in await read_roles(control) for band in Band]
     lengths = await queue.lengths(lanes) if lanes else []
     return HandoffState(
         kind=kind,
         dispatcher=leader.name if leader else None,
-        mixed=leader is not None and leader.is_of_another(pool),
-        workers=sum(worker.alive for worker in await everybody(control)),
-        reclaimed=await number_reclaimed(control),
+        mixed=leader is not None and leader.leads_for_another(pool),
+        workers=sum(worker.alive for worker in await read_workers(control)),
+        reclaimed=await read_reclaimed(control),
         evicts=await _evicts(control),
         lanes=[
             LaneState(
@@ -95,8 +95,8 @@ async def _look(connections: Connections, pool: str) -> HandoffState:
 
 async def _evicts(link: RedisLink) -> str | None:
     try:
-        told = await link.call("CONFIG GET", "maxmemory-policy")
+        policies = await link.call("CONFIG GET", "maxmemory-policy")
     except RedisRefuses:  # most managed Redis services refuse CONFIG
         return None
-    policy = str(told.get("maxmemory-policy", KEEPS))
-    return None if policy == KEEPS else policy
+    policy = str(policies.get("maxmemory-policy", NO_EVICTION))
+    return None if policy == NO_EVICTION else policy

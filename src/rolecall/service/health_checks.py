@@ -29,7 +29,7 @@ from rolecall.model.schedules import StoredSchedule
 Findings = Iterator[Finding]
 OURS = "rolecall"
 # A duty that has missed this many runs is more than late.
-SEVERAL = 5
+MISSED_RUNS = 5
 
 
 def settings(server: ServerFacts, limits: Limits) -> Findings:
@@ -119,7 +119,7 @@ def snapshots(found: list[OldSnapshot], limits: Limits) -> Findings:
             )
 
 
-def prepared(found: list[PreparedTransaction], limits: Limits) -> Findings:
+def prepared_transactions(found: list[PreparedTransaction], limits: Limits) -> Findings:
     """Check for prepared transactions that are never finished."""
     for transaction in found:
         if severity := limits.prepared.judge(transaction.seconds):
@@ -175,7 +175,7 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
             )
 
 
-def stranded(found: list[UnclaimedTasks]) -> Findings:
+def stranded_work(found: list[UnclaimedTasks]) -> Findings:
     """Check for tasks that no worker would claim."""
     for work in found:
         what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
@@ -197,7 +197,7 @@ def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
             )
 
 
-def withdrawn(schedules: list[StoredSchedule]) -> Findings:
+def withdrawn_schedules(schedules: list[StoredSchedule]) -> Findings:
     """Check for schedules that their app no longer declares."""
     for schedule in schedules:
         if schedule.withdrawn:
@@ -248,23 +248,23 @@ def duties(found: list[DutyState], limits: Limits) -> Findings:
         if duty.error is not None and duty.unfinished is not None:
             failing.setdefault(duty.error, []).append(duty)
     for error, those in failing.items():
-        yield from _undone(
+        yield from _duty_findings(
             those,
             max(duty.unfinished or 0.0 for duty in those),
             limits.failing_duty,
             problem=f"has failed for {{seconds:.0f}} s: {error.replace('{', '{{').replace('}', '}}')}",
             advice="see the logs of the workers and of the server for the full error",
         )
-    stuck = [each for each in found if each.error is None and (each.unfinished or 0.0) >= SEVERAL * each.every]
-    yield from _undone(
+    stuck = [each for each in found if each.error is None and (each.unfinished or 0.0) >= MISSED_RUNS * each.every]
+    yield from _duty_findings(
         stuck,
         max((duty.unfinished or 0.0 for duty in stuck), default=0.0),
         limits.undone_duty,
         problem="has been running for {seconds:.0f} s",
         advice="check whether its process hangs, or is killed repeatedly",
     )
-    left = [each for each in found if each not in stuck and each.overdue >= SEVERAL * each.every]
-    yield from _undone(
+    left = [each for each in found if each not in stuck and each.overdue >= MISSED_RUNS * each.every]
+    yield from _duty_findings(
         left,
         max((duty.overdue for duty in left), default=0.0),
         limits.undone_duty,
@@ -273,7 +273,7 @@ def duties(found: list[DutyState], limits: Limits) -> Findings:
     )
 
 
-def _undone(those: list[DutyState], seconds: float, bound: Bound, *, problem: str, advice: str) -> Findings:
+def _duty_findings(those: list[DutyState], seconds: float, bound: Bound, *, problem: str, advice: str) -> Findings:
     if those and (severity := bound.judge(seconds)):
         names = ", ".join(duty.name for duty in those)
         word = "duty" if len(those) == 1 else "each of the duties"
@@ -285,7 +285,7 @@ def _table_of(kind: UnprunedRecords) -> str:
     return "rolecall.finished_tasks" if kind.kind == "task_partitions" else "rolecall.task_events"
 
 
-def uncounted(found: list[UncountedTasks], limits: Limits) -> Findings:
+def uncounted_changes(found: list[UncountedTasks], limits: Limits) -> Findings:
     """Check that finished tasks are counted."""
     for those in found:
         if severity := limits.uncounted.judge(those.seconds):
@@ -331,7 +331,7 @@ def nowhere_to_listen(problem: str) -> Findings:
     )
 
 
-def nothing_relayed(broker: str, problem: str) -> Findings:
+def silent_relay(broker: str, problem: str) -> Findings:
     """Report that a broker relays no notifications."""
     yield _warning(
         "notifications",

@@ -12,7 +12,7 @@ from rolecall.sql.statement import Statement
 from rolecall.wake.choice import POSTGRES, choose
 from rolecall.wake.listener import PostgresTransport
 from rolecall.wake.relay import Relay
-from rolecall.wake.transport import BEAT_CHANNEL, Deaf, Reach, Transport
+from rolecall.wake.transport import BEAT_CHANNEL, NotificationsUnavailable, Reach, Transport
 
 NAME = "relay"
 BEATS_WITHIN = 5.0
@@ -31,7 +31,7 @@ class NotificationSettings:
 
     def transport(self, dsn: str) -> Transport:
         """Return the transport for a database. Raises ConfigError if its packages are not installed."""
-        return choose(self.notifications, _listening(dsn, self.listen_dsn))
+        return choose(self.notifications, _listen(dsn, self.listen_dsn))
 
 
 def relay_of(dsn: str, settings: Settings) -> Relay | None:
@@ -41,19 +41,19 @@ def relay_of(dsn: str, settings: Settings) -> Relay | None:
     """
     notifications = NotificationSettings.of(settings)
     target = notifications.transport(dsn)
-    return Relay(_listening(dsn, notifications.listen_dsn), target) if target.reach is Reach.RELAYED else None
+    return Relay(_listen(dsn, notifications.listen_dsn), target) if target.reach is Reach.RELAYED else None
 
 
 async def require_beat(transport: Transport, within: float = BEATS_WITHIN) -> None:
-    """Wait for the beat of a relay. Raises Deaf, or the error of a transport whose server is away."""
+    """Wait for the beat of a relay. Raises NotificationsUnavailable, or the error of a transport without a server."""
     try:
         async with asyncio.timeout(within), transport.subscribe([BEAT_CHANNEL]) as heard:
             await anext(heard)
     except TimeoutError:
-        raise Deaf("no relay forwards notifications to it") from None
+        raise NotificationsUnavailable("no relay forwards notifications to it") from None
 
 
-def _listening(dsn: str, listen_dsn: str | None) -> PostgresTransport:
+def _listen(dsn: str, listen_dsn: str | None) -> PostgresTransport:
     async def send(statement: Statement[None]) -> None:
         async with await connect_async(dsn, NAME) as speaker:
             await run_async(speaker, statement)

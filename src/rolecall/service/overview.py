@@ -20,7 +20,7 @@ from rolecall.service.doctor import Doctor
 from rolecall.service.handoff import Handoff
 from rolecall.service.insight import Insight
 from rolecall.service.roles import Roles
-from rolecall.service.shared import Shared
+from rolecall.service.shared import SharedResult
 from rolecall.service.workers import Workers
 from rolecall.sql import overview
 
@@ -45,15 +45,19 @@ class Overview:
         checks: Sequence[AppCheck] = (),
         handoff: Handoff | None = None,
     ) -> None:
-        self._handoff = Shared((handoff or Handoff(HandoffSettings(), database)).show, seconds=2.0, patience=patience)
-        self._loads = Shared(lambda: database.run(overview.roles_now()), seconds=2.0)
-        self._roles = Shared(Roles(database).list, seconds=2.0)
-        self._workers = Shared(partial(Workers(database).list, everyone=True), seconds=2.0)
-        self._capacity = Shared(Capacity(database).list, seconds=5.0, patience=patience)
+        self._handoff = SharedResult(
+            (handoff or Handoff(HandoffSettings(), database)).show, seconds=2.0, patience=patience
+        )
+        self._loads = SharedResult(lambda: database.run(overview.roles_now()), seconds=2.0)
+        self._roles = SharedResult(Roles(database).list, seconds=2.0)
+        self._workers = SharedResult(partial(Workers(database).list, everyone=True), seconds=2.0)
+        self._capacity = SharedResult(Capacity(database).list, seconds=5.0, patience=patience)
         examine = partial(Doctor(database, checks=checks, handoff=handoff).examine, listening=False)
-        self._doctor = Shared(examine, seconds=15.0, patience=patience)
+        self._doctor = SharedResult(examine, seconds=15.0, patience=patience)
         history = Insight(database).history
-        self._history = {span: Shared(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS}
+        self._history = {
+            span: SharedResult(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS
+        }
 
     async def show(self, minutes: int = HOUR) -> PoolOverview:
         """Return the state of the pool, with a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""

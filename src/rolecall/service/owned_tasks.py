@@ -12,7 +12,7 @@ from rolecall.model.errors import NotTheOwner, TaskNotFound
 from rolecall.model.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
 from rolecall.service.database import Database
-from rolecall.service.redaction import redactions, require_said
+from rolecall.service.redaction import redactions, require_complete
 from rolecall.sql import owned, tasks
 
 __all__ = ["OwnedTasks"]
@@ -26,7 +26,7 @@ class OwnedTasks:
 
     async def enqueue(self, task: NewTask, owner: str, title: str) -> OwnedTask:
         """Store one task. Raises InvalidTask, InvalidPayload, UnknownRole, DuplicateTask."""
-        await require_said(self._database, [task])
+        await require_complete(self._database, [task])
         event = AuditEvent("tasks.enqueue", {"handlers": [task.handler], "number": 1, "title": title})
         return await self.get(await self._database.act(event, owned.enqueue(task, owner, title)), owner)
 

@@ -22,16 +22,16 @@ from rolecall.sql import roles
 
 __all__ = [
     "Redactions",
-    "kept_elsewhere",
-    "not_said",
+    "placeholder_problem",
+    "pointer_problem",
+    "redact_chain",
+    "redact_documents",
+    "redact_needs",
+    "redact_parts",
+    "redact_tasks",
     "redactions",
     "redactions_of",
-    "require_said",
-    "shown_chain",
-    "shown_documents",
-    "shown_needs",
-    "shown_parts",
-    "shown_tasks",
+    "require_complete",
 ]
 
 NOTHING = Redaction(None)
@@ -78,7 +78,7 @@ def redactions_of(schemas: Sequence[tuple[str, Any, Any]]) -> Redactions:
     )
 
 
-async def shown_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
+async def redact_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
     """Return tasks with redacted payloads and results."""
     hidden = await redactions(database, (task.handler for task in tasks))
     return [
@@ -89,14 +89,14 @@ async def shown_tasks(database: Database, tasks: Sequence[Task]) -> list[Task]:
     ]
 
 
-async def shown_chain(database: Database, chain: Chain) -> Chain:
+async def redact_chain(database: Database, chain: Chain) -> Chain:
     """Return a redacted chain. Its payload belongs to its first handler, its result to its last one."""
     hidden = await redactions(database, (chain.handler, chain.last_handler))
     payload, result = hidden.payload(chain.handler, chain.payload), hidden.result(chain.last_handler, chain.result)
     return replace(chain, payload=payload, result=result)
 
 
-async def shown_parts(database: Database, parts: Sequence[ChainPart]) -> list[ChainPart]:
+async def redact_parts(database: Database, parts: Sequence[ChainPart]) -> list[ChainPart]:
     """Return the redacted tasks of a chain."""
     hidden = await redactions(database, (part.task.handler for part in parts))
     return [
@@ -111,7 +111,7 @@ async def shown_parts(database: Database, parts: Sequence[ChainPart]) -> list[Ch
     ]
 
 
-async def shown_documents(
+async def redact_documents(
     database: Database, handler: str, payload: Document, result: Document | None
 ) -> tuple[Document, Document | None]:
     """Return a task's redacted payload and result."""
@@ -123,14 +123,14 @@ async def shown_documents(
     return payload, result
 
 
-async def shown_needs(database: Database, needs: Iterable[Needed]) -> list[Needed]:
+async def redact_needs(database: Database, needs: Iterable[Needed]) -> list[Needed]:
     """Return needs with redacted results."""
-    several = list(needs)
-    hidden = await redactions(database, (need.handler for need in several))
-    return [replace(need, result=hidden.result(need.handler, need.result)) for need in several]
+    all_needs = list(needs)
+    hidden = await redactions(database, (need.handler for need in all_needs))
+    return [replace(need, result=hidden.result(need.handler, need.result)) for need in all_needs]
 
 
-async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
+async def require_complete(database: Database, tasks: Sequence[NewTask]) -> None:
     """Raise InvalidPayload for a payload that was copied from a response and contains `[redacted]` or a pointer.
 
     Accepting a pointer would let callers make a worker read any stored value.
@@ -138,21 +138,21 @@ async def require_said(database: Database, tasks: Sequence[NewTask]) -> None:
     hidden = await redactions(database, (task.handler or task.role for task in tasks))
     for task in tasks:
         handler = task.handler or task.role or ""
-        if (problem := kept_elsewhere(task.payload)) is not None:
+        if (problem := pointer_problem(task.payload)) is not None:
             raise InvalidPayload(problem, handler=handler)
         _, place = hidden.of_payload(handler).restore(task.payload, {})
         if place is not None:
-            raise InvalidPayload(not_said(place), handler=handler)
+            raise InvalidPayload(placeholder_problem(place), handler=handler)
 
 
-def kept_elsewhere(payload: object) -> str | None:
+def pointer_problem(payload: object) -> str | None:
     """Return the problem of a payload that contains a pointer; None if it contains none."""
     fields = payload if isinstance(payload, Mapping) else {}
-    found = next((name for name, value in fields.items() if is_placeholder(value)), None)
-    return None if found is None else f"it contains a pointer instead of the value - at `$.{found}`"
+    pointer = next((name for name, value in fields.items() if is_placeholder(value)), None)
+    return None if pointer is None else f"it contains a pointer instead of the value - at `$.{pointer}`"
 
 
-def not_said(place: Sequence[str | int]) -> str:
+def placeholder_problem(place: Sequence[str | int]) -> str:
     """Return the problem of a payload with `[redacted]` at this place."""
-    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-    return f"{REDACTED!r} is a placeholder for a redacted value; give the value itself - at `${where}`"
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    return f"{REDACTED!r} is a placeholder for a redacted value; give the value itself - at `${path}`"

@@ -17,12 +17,12 @@ from rolecall.service.workers import Workers
 from rolecall.sql import capacity
 
 __all__ = [
-    "Leave",
+    "ScaleDown",
     "Scaling",
     "choose",
 ]
 
-GOES_FIRST = -1
+LOWEST_COST = -1
 # The suffix of a pod's name: the ordinal, or the template's hash and five random letters.
 ENDINGS = {WorkloadKind.STATEFUL_SET: r"\d+", WorkloadKind.DEPLOYMENT: r"[a-z0-9]+-[a-z0-9]{5}"}
 
@@ -44,7 +44,7 @@ class Scaling:
 
     async def replicas(self) -> Replicas:
         """Return the current and the desired number of worker pods."""
-        return await self._open_scaler(self._settings).look()
+        return await self._open_scaler(self._settings).read_replicas()
 
     async def target(self, role: str) -> ScaleTarget:
         """Return how many tasks of a role could be running now, for an autoscaler. Raises UnknownRole."""
@@ -57,29 +57,29 @@ class Scaling:
         """
         self._require_bounds(replicas)
         scaler = self._open_scaler(self._settings)
-        before = await scaler.look()
+        before = await scaler.read_replicas()
         # A dry run: decommission no worker if the cluster would refuse the number.
         await scaler.scale(replicas, rehearse=True)
-        leave = choose(before, replicas, await self._pods(before))
-        unmarked = await _mark(scaler, leave)
-        await self._write_down(before, replicas, leave)
-        await self._send_away(leave)
+        scale_down = choose(before, replicas, await self._pods(before))
+        unmarked = await _mark(scaler, scale_down)
+        await self._record(before, replicas, scale_down)
+        await self._decommission(scale_down)
         way = await scaler.scale(replicas)
         return Scaled(
             previous=before.desired,
             desired=replicas,
             way=way,
-            leaving=leave.pods,
-            decommissioned=leave.worker_ids,
+            leaving=scale_down.pods,
+            decommissioned=scale_down.worker_ids,
             unmarked=unmarked,
         )
 
-    async def leaving(self, before: Replicas, replicas: int) -> list[PodWork]:
+    async def leaving_pods(self, before: Replicas, replicas: int) -> list[PodWork]:
         """Return the pods that would stop at this number. A pod without known workers counts as idle."""
         pods = await self._pods(before)
-        leave = choose(before, replicas, pods)
+        scale_down = choose(before, replicas, pods)
         work = {each.pod: each for each in pods}
-        return [work.get(pod, PodWork(pod, [], 0)) for pod in leave.pods]
+        return [work.get(pod, PodWork(pod, [], 0)) for pod in scale_down.pods]
 
     async def _pods(self, before: Replicas) -> list[PodWork]:
         return await self._database.run(capacity.pods_at_work(f"{before.name}-"))
@@ -90,14 +90,14 @@ class Scaling:
             problem = f"the number of replicas must be {least} to {most}, got {replicas}"
             raise ReplicasOutOfBounds(problem, least=least, most=most)
 
-    async def _send_away(self, leave: Leave) -> None:
+    async def _decommission(self, scale_down: ScaleDown) -> None:
         # Decommission, not drain: if the cluster stops another pod, the exited worker is restarted and claims
         # again.
-        for worker_id in leave.worker_ids:
+        for worker_id in scale_down.worker_ids:
             with suppress(UnknownWorker):
                 await self._workers.decommission(worker_id)
 
-    async def _write_down(self, before: Replicas, replicas: int, leave: Leave) -> None:
+    async def _record(self, before: Replicas, replicas: int, scale_down: ScaleDown) -> None:
         # Before the change: an unrecorded change is worse than an entry about one that failed.
         detail = {
             "kind": before.kind,
@@ -106,20 +106,20 @@ class Scaling:
             "previous": before.desired,
             "desired": replicas,
         }
-        await self._database.note(AuditEvent("scaling.scale", detail), {"leaving": leave.pods})
+        await self._database.note(AuditEvent("scaling.scale", detail), {"leaving": scale_down.pods})
 
 
-async def _mark(scaler: Scaler, leave: Leave) -> str | None:
+async def _mark(scaler: Scaler, scale_down: ScaleDown) -> str | None:
     """Mark the pods to stop. If that is forbidden, the cluster stops others, which loses no task either."""
     try:
-        await scaler.mark(leave.costs)
+        await scaler.mark(scale_down.costs)
     except ClusterRefused as refused:
         return str(refused)
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class ScaleDown:
     """The pods to stop, their workers, and the deletion cost of each pod that can be marked."""
 
     pods: Sequence[str] = ()
@@ -127,10 +127,10 @@ class Leave:
     costs: Mapping[str, int] = field(default_factory=dict)
 
 
-def choose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
+def choose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> ScaleDown:
     """Choose the pods to stop for a smaller number. Pods of other sets are ignored."""
     if replicas >= before.desired:
-        return Leave()
+        return ScaleDown()
     name = re.compile(f"{re.escape(before.name)}-{ENDINGS[before.kind]}")
     own = [work for work in pods if name.fullmatch(work.pod)]
     if before.kind is WorkloadKind.STATEFUL_SET:
@@ -138,19 +138,19 @@ def choose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
     return _least_to_lose(before, replicas, own)
 
 
-def _highest_ordinals(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
+def _highest_ordinals(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> ScaleDown:
     """A StatefulSet always stops its highest ordinals."""
     names = [f"{before.name}-{ordinal}" for ordinal in range(before.desired - 1, replicas - 1, -1)]
-    return Leave(pods=names, worker_ids=_workers_of(pods, names))
+    return ScaleDown(pods=names, worker_ids=_workers_of(pods, names))
 
 
-def _least_to_lose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> Leave:
+def _least_to_lose(before: Replicas, replicas: int, pods: Sequence[PodWork]) -> ScaleDown:
     """A Deployment stops the pods that are not ready, which run nothing, and then those with the lowest cost."""
     idle_first = sorted(pods, key=lambda work: (work.running, -max(work.worker_ids)))
     without_worker = max(0, before.current - len(pods))
     names = [work.pod for work in idle_first[: max(0, before.desired - replicas - without_worker)]]
-    costs = {work.pod: GOES_FIRST if work.pod in names else work.running for work in pods}
-    return Leave(pods=names, worker_ids=_workers_of(pods, names), costs=costs)
+    costs = {work.pod: LOWEST_COST if work.pod in names else work.running for work in pods}
+    return ScaleDown(pods=names, worker_ids=_workers_of(pods, names), costs=costs)
 
 
 def _workers_of(pods: Sequence[PodWork], names: Sequence[str]) -> list[int]:

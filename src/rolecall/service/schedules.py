@@ -17,7 +17,7 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.arguments import require_page, with_suggestion
 from rolecall.service.database import Database
-from rolecall.service.redaction import Redactions, kept_elsewhere, not_said, redactions
+from rolecall.service.redaction import Redactions, placeholder_problem, pointer_problem, redactions
 from rolecall.sql import schedules
 from rolecall.sql.statement import Statement
 
@@ -31,11 +31,11 @@ Which = str | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class FullSchedule:
     """The fields of a schedule with redacted values restored, and the same as shown."""
 
-    said: Mapping[str, Any]
-    shown: Mapping[str, Any]
+    values: Mapping[str, Any]
+    redacted: Mapping[str, Any]
 
 
 class Schedules:
@@ -47,21 +47,21 @@ class Schedules:
     async def list(self) -> list[StoredSchedule]:
         """List all schedules, by name."""
         found = await self._database.run(schedules.list_())
-        return await self._shown(found)
+        return await self._redact(found)
 
     async def get(self, which: Which) -> StoredSchedule:
         """Return one schedule. Raises ScheduleNotFound."""
-        standing = await self._find(which)
-        if standing is None:
-            raise _missing(which)
-        [shown] = await self._shown([standing])
+        stored = await self._find(which)
+        if stored is None:
+            raise _not_found(which)
+        [shown] = await self._redact([stored])
         return shown
 
     async def create(self, schedule: Schedule) -> StoredSchedule:
         """Store a new schedule. Raises ScheduleConflict, InvalidSchedule, UnknownRole."""
         check_schedule(schedule)
-        whole = await self._whole(asdict(schedule), None)
-        return await self._store(whole.shown, schedules.put(schedule, new=True))
+        full = await self._complete(asdict(schedule), None)
+        return await self._store(full.redacted, schedules.put(schedule, new=True))
 
     async def put(self, schedule: Schedule) -> StoredSchedule:
         """Store the schedule, or change the one with its name. Fields that are None keep their values.
@@ -69,8 +69,8 @@ class Schedules:
         Raises InvalidSchedule, UnknownRole, and ScheduleConflict for a forbidden change of an immutable one.
         """
         check_schedule(schedule)
-        whole = await self._whole(asdict(schedule), await self._find(schedule.name))
-        return await self._store(whole.shown, schedules.put(replace(schedule, payload=whole.said["payload"])))
+        full = await self._complete(asdict(schedule), await self._find(schedule.name))
+        return await self._store(full.redacted, schedules.put(replace(schedule, payload=full.values["payload"])))
 
     async def change(
         self, which: Which, changes: Mapping[str, Any], *, revision: int | None = None, create: bool = False
@@ -81,14 +81,16 @@ class Schedules:
         has changed since. Raises ScheduleNotFound, InvalidSchedule, UnknownRole, and ScheduleConflict for a forbidden
         change of an immutable one.
         """
-        standing = await self._find(which)
-        if standing is None and not (create and isinstance(which, str)):
-            raise _missing(which)
-        _check_rhythm(which, changes, standing)
-        name = standing.name if standing else str(which)
-        whole = await self._whole(changes, standing)
-        expected = revision if revision is not None else _expected(changes, standing, kept=whole.said != changes)
-        return await self._store({"name": name, **whole.shown}, schedules.change(name, whole.said, expected))
+        stored = await self._find(which)
+        if stored is None and not (create and isinstance(which, str)):
+            raise _not_found(which)
+        _check_rhythm(which, changes, stored)
+        name = stored.name if stored else str(which)
+        full = await self._complete(changes, stored)
+        expected = (
+            revision if revision is not None else _expected_revision(changes, stored, kept=full.values != changes)
+        )
+        return await self._store({"name": name, **full.redacted}, schedules.change(name, full.values, expected))
 
     async def enable(self, which: Which) -> StoredSchedule:
         """Enable a schedule from now on. Missed fire times are skipped. Raises ScheduleNotFound."""
@@ -109,7 +111,7 @@ class Schedules:
         """Delete the schedule. Its tasks remain. Raises ScheduleNotFound, and ScheduleConflict for an immutable one."""
         name = (await self.get(which)).name
         if not await self._database.act(AuditEvent("schedules.delete", {"name": name}), schedules.delete(name)):
-            raise _missing(which)
+            raise _not_found(which)
 
     async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
         """Return the next runs, also of a disabled schedule. Raises ScheduleNotFound, ConfigError."""
@@ -152,72 +154,74 @@ class Schedules:
         return page_by_id(found, limit)
 
     async def _find(self, which: Which) -> StoredSchedule | None:
-        asked = schedules.list_(name=which) if isinstance(which, str) else schedules.list_(schedule_id=which)
-        found = await self._database.run(asked)
+        statement = schedules.list_(name=which) if isinstance(which, str) else schedules.list_(schedule_id=which)
+        found = await self._database.run(statement)
         return found[0] if found else None
 
-    async def _shown(self, found: Iterable[StoredSchedule]) -> builtins.list[StoredSchedule]:
-        several = [*found]
-        hidden = await redactions(self._database, (schedule.handler for schedule in several))
-        return [replace(each, payload=hidden.payload(each.handler, each.payload)) for each in several]
+    async def _redact(self, found: Iterable[StoredSchedule]) -> builtins.list[StoredSchedule]:
+        schedules_ = [*found]
+        hidden = await redactions(self._database, (schedule.handler for schedule in schedules_))
+        return [replace(each, payload=hidden.payload(each.handler, each.payload)) for each in schedules_]
 
-    async def _whole(self, said: Mapping[str, Any], standing: StoredSchedule | None) -> Whole:
-        before = standing.handler if standing else None
-        handler = said.get("handler") or before
-        hidden = await redactions(self._database, (before, handler))
-        if said.get("payload") is None:
-            _require_same(hidden, handler, standing)
-            return Whole(said=said, shown=said)
-        payload = _kept(hidden, handler, said["payload"], standing)
-        shown = {**said, "payload": hidden.payload(handler, payload)}
-        return Whole(said={**said, "payload": payload}, shown=shown)
+    async def _complete(self, given: Mapping[str, Any], stored: StoredSchedule | None) -> FullSchedule:
+        old_handler = stored.handler if stored else None
+        handler = given.get("handler") or old_handler
+        hidden = await redactions(self._database, (old_handler, handler))
+        if given.get("payload") is None:
+            _require_same_handler(hidden, handler, stored)
+            return FullSchedule(values=given, redacted=given)
+        payload = _restore_redacted(hidden, handler, given["payload"], stored)
+        redacted = {**given, "payload": hidden.payload(handler, payload)}
+        return FullSchedule(values={**given, "payload": payload}, redacted=redacted)
 
-    async def _store(self, shown: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
+    async def _store(self, redacted: Mapping[str, Any], statement: Statement[int]) -> StoredSchedule:
         try:
-            schedule_id = await self._database.act(AuditEvent("schedules.put", shown), statement)
+            schedule_id = await self._database.act(AuditEvent("schedules.put", redacted), statement)
         except UnknownRole as error:
-            raise await with_suggestion(error, self._database, [shown.get("role"), shown.get("handler")]) from error
+            raise await with_suggestion(
+                error, self._database, [redacted.get("role"), redacted.get("handler")]
+            ) from error
         await fire_cron(self._database)  # plans the first fire time of a new expression immediately
         return await self.get(schedule_id)
 
 
-def _check_rhythm(which: Which, changes: Mapping[str, Any], standing: StoredSchedule | None) -> None:
-    said = {word: changes[word] for word in RHYTHM if changes.get(word) is not None}
-    if said:
-        zone = changes.get("zone") or (standing.zone if standing else "UTC")
-        check_schedule(Schedule(name=str(which), zone=zone, **said))
-    elif standing is None:
+def _check_rhythm(which: Which, changes: Mapping[str, Any], stored: StoredSchedule | None) -> None:
+    rhythm = {word: changes[word] for word in RHYTHM if changes.get(word) is not None}
+    if rhythm:
+        zone = changes.get("zone") or (stored.zone if stored else "UTC")
+        check_schedule(Schedule(name=str(which), zone=zone, **rhythm))
+    elif stored is None:
         raise InvalidSchedule(f"there is no schedule {which!r} yet; a new one needs an interval or a cron expression")
-    elif standing.cron is not None and changes.get("zone") is not None:
-        Cron(standing.cron, changes["zone"]).check()
+    elif stored.cron is not None and changes.get("zone") is not None:
+        Cron(stored.cron, changes["zone"]).check()
 
 
-def _kept(hidden: Redactions, handler: str | None, payload: Any, standing: StoredSchedule | None) -> Any:
+def _restore_redacted(hidden: Redactions, handler: str | None, payload: Any, stored: StoredSchedule | None) -> Any:
     """Restore the stored values of redacted fields. Raises InvalidSchedule."""
     # Another handler might show the same fields.
-    same = standing is not None and standing.handler == handler
-    if (problem := kept_elsewhere(payload)) is not None:
+    same = stored is not None and stored.handler == handler
+    if (problem := pointer_problem(payload)) is not None:
         raise InvalidSchedule(f"payload: {problem}")
-    whole, place = hidden.of_payload(handler).restore(payload, standing.payload if standing and same else {})
-    if place is None and standing is not None and not same:
-        _, place = hidden.of_payload(standing.handler).restore(payload, {})
+    restored, place = hidden.of_payload(handler).restore(payload, stored.payload if stored and same else {})
+    if place is None and stored is not None and not same:
+        _, place = hidden.of_payload(stored.handler).restore(payload, {})
     if place is not None:
-        raise InvalidSchedule(f"payload: {not_said(place)}")
-    return whole
+        raise InvalidSchedule(f"payload: {placeholder_problem(place)}")
+    return restored
 
 
-def _require_same(hidden: Redactions, handler: str | None, standing: StoredSchedule | None) -> None:
+def _require_same_handler(hidden: Redactions, handler: str | None, stored: StoredSchedule | None) -> None:
     """Raise InvalidSchedule if a payload with redacted values would go to another handler."""
-    if standing is None or standing.handler == handler:
+    if stored is None or stored.handler == handler:
         return
-    if hidden.payload(standing.handler, standing.payload) != standing.payload:
-        raise InvalidSchedule(f"payload: that of {standing.handler!r} has redacted values; give the whole payload")
+    if hidden.payload(stored.handler, stored.payload) != stored.payload:
+        raise InvalidSchedule(f"payload: that of {stored.handler!r} has redacted values; give the whole payload")
 
 
-def _expected(changes: Mapping[str, Any], standing: StoredSchedule | None, *, kept: bool) -> int | None:
+def _expected_revision(changes: Mapping[str, Any], stored: StoredSchedule | None, *, kept: bool) -> int | None:
     # A new zone was checked with the stored expression, and kept values were read from the stored payload.
-    return standing.revision if standing and (kept or changes.get("zone") is not None) else None
+    return stored.revision if stored and (kept or changes.get("zone") is not None) else None
 
 
-def _missing(which: Which) -> ScheduleNotFound:
+def _not_found(which: Which) -> ScheduleNotFound:
     return ScheduleNotFound(f"there is no schedule {which!r}")

@@ -34,7 +34,7 @@ class Services:
     """The services, created on first use.
 
     `settings` configure pods, notifications and the standby. `overview` is one shared with other viewers; `checks` are
-    those of the app. `asked` is a database for queries, whose results may be slightly out of date.
+    those of the app. `queries` is a database for queries, whose results may be slightly out of date.
     """
 
     def __init__(
@@ -44,17 +44,17 @@ class Services:
         *,
         overview: Overview | None = None,
         checks: Sequence[AppCheck] = (),
-        asked: Database | None = None,
+        queries: Database | None = None,
     ) -> None:
         self._database = database
         self._settings = settings or Settings()
         self._overview = overview
         self._checks = checks
-        self._asked = asked or database
+        self._queries = queries or database
 
     @cached_property
     def tasks(self) -> Tasks:
-        return Tasks(self._asked, self.handoff)
+        return Tasks(self._queries, self.handoff)
 
     @cached_property
     def handoff(self) -> Handoff:
@@ -62,31 +62,31 @@ class Services:
 
     @cached_property
     def owned_tasks(self) -> OwnedTasks:
-        return OwnedTasks(self._asked)
+        return OwnedTasks(self._queries)
 
     @cached_property
     def trees(self) -> Trees:
-        return Trees(self._asked)
+        return Trees(self._queries)
 
     @cached_property
     def chains(self) -> Chains:
-        return Chains(self._asked)
+        return Chains(self._queries)
 
     @cached_property
     def roles(self) -> Roles:
-        return Roles(self._asked)
+        return Roles(self._queries)
 
     @cached_property
     def handlers(self) -> Handlers:
-        return Handlers(self._asked)
+        return Handlers(self._queries)
 
     @cached_property
     def key_capacities(self) -> KeyCapacities:
-        return KeyCapacities(self._asked)
+        return KeyCapacities(self._queries)
 
     @cached_property
     def workers(self) -> Workers:
-        return Workers(self._asked)
+        return Workers(self._queries)
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -94,15 +94,15 @@ class Services:
 
     @cached_property
     def schedules(self) -> Schedules:
-        return Schedules(self._asked)
+        return Schedules(self._queries)
 
     @cached_property
     def insight(self) -> Insight:
-        return Insight(self._asked)
+        return Insight(self._queries)
 
     @cached_property
     def capacity(self) -> Capacity:
-        return Capacity(self._asked)
+        return Capacity(self._queries)
 
     @cached_property
     def doctor(self) -> Doctor:
@@ -116,7 +116,7 @@ class Services:
 
     @cached_property
     def progress(self) -> Progress:
-        return Progress(self._asked)
+        return Progress(self._queries)
 
     @cached_property
     def overview(self) -> Overview:
@@ -128,7 +128,7 @@ class Services:
 
     @cached_property
     def audit(self) -> Audit:
-        return Audit(self._asked)
+        return Audit(self._queries)
 
     @cached_property
     def keys(self) -> Keys:

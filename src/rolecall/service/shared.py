@@ -31,7 +31,7 @@ log = logging.getLogger("rolecall.service")
 TRIES = 3
 
 
-class Shared(Generic[T]):
+class SharedResult(Generic[T]):
     """A cached result, which is computed again if it is older than `seconds` (more for expensive results).
 
     If there is an older result, callers wait for a new one up to `patience` seconds (None: without limit).
@@ -52,7 +52,7 @@ class Shared(Generic[T]):
         self._answers: list[T] = []
         self._cost = Cost()
         self._keep_until = 0.0
-        self._making: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def get(self) -> T:
         """Return the result. Raises the error of a failed computation."""
@@ -69,22 +69,22 @@ class Shared(Generic[T]):
         return self._answers[0] if self._answers else None
 
     async def _renew(self, patience: float | None) -> None:
-        if self._making is None and self._clock() >= self._keep_until:
-            self._making = asyncio.create_task(self._answer(), name="rolecall-shared")
-        making = self._making
-        if making is not None:
-            await asyncio.wait({making}, timeout=patience)
-            if making.done():
-                self._making = None
-                making.result()
+        if self._task is None and self._clock() >= self._keep_until:
+            self._task = asyncio.create_task(self._answer(), name="rolecall-shared")
+        task = self._task
+        if task is not None:
+            await asyncio.wait({task}, timeout=patience)
+            if task.done():
+                self._task = None
+                task.result()
 
     async def _answer(self) -> None:
-        began = self._clock()
+        started = self._clock()
         answer = await self._make()
-        ended = self._clock()
-        cost = self._cost.after(ended - began)
+        finished = self._clock()
+        cost = self._cost.add_run(finished - started)
         self._answers = [answer]
-        self._keep_until = ended + max(self._seconds, min(LONGEST, cost / SHARE))
+        self._keep_until = finished + max(self._seconds, min(LONGEST, cost / SHARE))
 
 
 class Cost:
@@ -96,7 +96,7 @@ class Cost:
     def __init__(self) -> None:
         self._tries = deque([0.0] * (TRIES - 1), maxlen=TRIES)
 
-    def after(self, took: float) -> float:
+    def add_run(self, seconds: float) -> float:
         """Add a run and return the cost."""
-        self._tries.append(took)
+        self._tries.append(seconds)
         return min(self._tries)

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
-from rolecall.service.database import QUERY_CANCELED, Database, Look, Pooled
+from rolecall.service.database import QUERY_CANCELED, Database, Inspection, PooledDatabase
 from rolecall.sql.statement import Statement
 
 __all__ = ["Standby"]
@@ -41,16 +41,16 @@ class Standby:
     def note_change(self, name: str) -> None:
         """Note a change by this actor, whose next queries go to the primary."""
         now = monotonic()
-        self._changed = {who: until for who, until in self._changed.items() if until > now}
+        self._changed = {actor: until for actor, until in self._changed.items() if until > now}
         self._changed[name] = now + CHANGES_ARRIVE_WITHIN
 
-    def before(self, primary: Database) -> Database:
+    def database_for(self, primary: Database) -> Database:
         """Return a database that queries the standby first, or the primary after a recent change or failure."""
         if monotonic() < max(self._away_until, self._changed.get(primary.actor.name, 0.0)):
             return primary
-        return _StandbyFirst(Pooled(self.pool, primary.actor, longest_read=self._longest_read), primary, self)
+        return _StandbyFirst(PooledDatabase(self.pool, primary.actor, longest_read=self._longest_read), primary, self)
 
-    def failed(self, error: DatabaseError) -> None:
+    def note_failure(self, error: DatabaseError) -> None:
         """Use only the primary for a while after an error."""
         self._away_until = monotonic() + REST_AFTER_FAILURE
         log.warning("The standby does not respond, so the primary serves its queries: %s", error)
@@ -59,8 +59,8 @@ class Standby:
 class _StandbyFirst:
     """A database that sends queries to a standby, and changes to the primary."""
 
-    def __init__(self, copy: Database, primary: Database, standby: Standby) -> None:
-        self._copy = copy
+    def __init__(self, standby_database: Database, primary: Database, standby: Standby) -> None:
+        self._standby_database = standby_database
         self._primary = primary
         self._standby = standby
 
@@ -73,23 +73,23 @@ class _StandbyFirst:
         return self._primary.dsn
 
     async def run(self, statement: Statement[T]) -> T:
-        return await self._ask(lambda database: database.run(statement))
+        return await self._run_on_either(lambda database: database.run(statement))
 
-    async def look(self, look: Look[T]) -> T:
-        return await self._ask(lambda database: database.look(look))
+    async def inspect(self, inspection: Inspection[T]) -> T:
+        return await self._run_on_either(lambda database: database.inspect(inspection))
 
-    async def act(self, event: AuditEvent, statement: Statement[T], was: Statement[Any] | None = None) -> T:
-        return await self._primary.act(event, statement, was)
+    async def act(self, event: AuditEvent, statement: Statement[T], before: Statement[Any] | None = None) -> T:
+        return await self._primary.act(event, statement, before)
 
     async def note(self, event: AuditEvent, outcome: object) -> None:
         await self._primary.note(event, outcome)
 
-    async def _ask(self, question: Callable[[Database], Awaitable[T]]) -> T:
+    async def _run_on_either(self, question: Callable[[Database], Awaitable[T]]) -> T:
         try:
-            return await question(self._copy)
+            return await question(self._standby_database)
         except DatabaseError as error:
             # The primary would return the same error, and a slow query would burden it.
             if not isinstance(error, DatabaseUnavailable) or error.sqlstate == QUERY_CANCELED:
                 raise
-            self._standby.failed(error)
+            self._standby.note_failure(error)
         return await question(self._primary)

@@ -30,7 +30,7 @@ from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
-from rolecall.service.redaction import require_said, shown_needs, shown_tasks
+from rolecall.service.redaction import redact_needs, redact_tasks, require_complete
 from rolecall.service.trees import gather
 from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
@@ -69,9 +69,9 @@ class Tasks:
         Raises InvalidTask, UnknownRole with a suggestion, and InvalidPayload for a payload that contains `[redacted]`
         or a pointer.
         """
-        await require_said(self._database, batch)
+        await require_complete(self._database, batch)
         try:
-            return await self._database.act(_enqueuing(batch), enqueue.enqueue_many(batch, trace_context))
+            return await self._database.act(_enqueue_event(batch), enqueue.enqueue_many(batch, trace_context))
         except UnknownRole as error:
             names = [task.role or task.handler for task in batch]
             raise await with_suggestion(error, self._database, names) from error
@@ -86,7 +86,7 @@ class Tasks:
     async def list(self, which: TaskFilter) -> Page[TaskSummary]:
         """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
         require_page(which.limit)
-        _require_sense(which)
+        _require_valid_filter(which)
         return await self._database.run(finding.tasks(which))
 
     async def bulk(
@@ -97,7 +97,7 @@ class Tasks:
         The outcomes are those of `retry`, `cancel` and `delete`. Raises NoFilter, ConfigError, InvalidCursor.
         """
         _require_bulk(which, limit)
-        _require_sense(which)
+        _require_valid_filter(which)
         ids, more = await _find(self._database, which, limit)
         detail = {"which": which.conditions(), "limit": limit}
         outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", VERBS[action], ids, detail)
@@ -112,7 +112,7 @@ class Tasks:
 
     async def get(self, task_id: int) -> Task:
         """Return one task, open or finished. Raises TaskNotFound."""
-        [task] = await shown_tasks(self._database, [await self._database.run(tasks.get(task_id))])
+        [task] = await redact_tasks(self._database, [await self._database.run(tasks.get(task_id))])
         return task
 
     async def show(self, task_id: int) -> TaskHistory:
@@ -143,8 +143,8 @@ class Tasks:
             raise TaskNotFound(task_id=task_id)
         causes = causes_of(situation)
         if self._handoff is not None and situation.state is TaskState.PENDING:
-            handed_over = await self._handoff.handed_over(task_id, situation.role)
-            causes = [*causes, handed_over] if handed_over else causes
+            handoff_cause = await self._handoff.handoff_cause(task_id, situation.role)
+            causes = [*causes, handoff_cause] if handoff_cause else causes
         return Why(task_id=task_id, state=situation.state, at=situation.at, causes=causes)
 
     async def wait(self, task_id: int, seconds: float) -> Task:
@@ -168,7 +168,7 @@ class Tasks:
 
     async def cancel_one(self, task_id: int) -> str:
         """Cancel a task. Return "cancelled", or "requested" if it was running. Raises TaskNotFound, TaskFinished."""
-        return _ended(task_id, (await self.cancel([task_id]))[task_id])
+        return _require_open(task_id, (await self.cancel([task_id]))[task_id])
 
     async def delete(self, ids: Iterable[int]) -> dict[int, str]:
         """Delete tasks with their chains and everything below. Return for each id: deleted, continued, needed or
@@ -190,12 +190,12 @@ class Tasks:
     async def complete(self, task_id: int, result: object = None) -> str:
         """Complete a task without a worker. Return "completed". Raises InvalidTask, TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.complete", {"id": task_id})
-        return _ended(task_id, await self._database.act(event, outside.complete(task_id, result)))
+        return _require_open(task_id, await self._database.act(event, outside.complete(task_id, result)))
 
     async def fail(self, task_id: int, error: str) -> str:
         """Fail a task permanently without a worker. Return "failed". Raises TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.fail", {"id": task_id, "error": error})
-        return _ended(task_id, await self._database.act(event, outside.fail(task_id, error)))
+        return _require_open(task_id, await self._database.act(event, outside.fail(task_id, error)))
 
     async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
         """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
@@ -225,7 +225,7 @@ class Tasks:
         """List the needs of a task with their outcomes, in the order of declaration. Raises TaskNotFound."""
         await self.get(task_id)
         needs = await self._database.run(structure.needs(task_id))
-        return await shown_needs(self._database, needs)
+        return await redact_needs(self._database, needs)
 
     async def _in_batches(
         self, action: str, verb: Verb, ids: Iterable[int], detail: Mapping[str, object] | None = None
@@ -240,7 +240,7 @@ class Tasks:
         return {task_id: outcomes[task_id] for task_id in distinct}
 
 
-def require_found(outcomes: Mapping[int, str]) -> None:
+def require_existing(outcomes: Mapping[int, str]) -> None:
     """Raise TaskNotFound for the first task that is missing."""
     for task_id, outcome in outcomes.items():
         if outcome == "missing":
@@ -249,14 +249,14 @@ def require_found(outcomes: Mapping[int, str]) -> None:
 
 def require_retried(outcomes: Mapping[int, str]) -> None:
     """Raise TaskNotFound or TaskNotRetryable for the first task that is not pending again."""
-    require_found(outcomes)
+    require_existing(outcomes)
     for task_id, outcome in outcomes.items():
         if outcome != "pending":
             raise TaskNotRetryable(task_id=task_id, outcome=outcome)
 
 
-def _ended(task_id: int, outcome: str) -> str:
-    require_found({task_id: outcome})
+def _require_open(task_id: int, outcome: str) -> str:
+    require_existing({task_id: outcome})
     if outcome == "finished":
         raise TaskFinished(task_id=task_id)
     return outcome
@@ -274,7 +274,7 @@ async def _find(database: Database, which: TaskFilter, limit: int) -> tuple[list
     return found, True
 
 
-def _require_sense(which: TaskFilter) -> None:
+def _require_valid_filter(which: TaskFilter) -> None:
     if which.state is not None and which.state not in STATUSES:
         problem = f"{which.state!r} is not one of {', '.join(STATUSES)}"
         raise ConfigError(problem, variable="state", value=which.state)
@@ -290,6 +290,6 @@ def _require_bulk(which: TaskFilter, limit: int) -> None:
         raise ConfigError(f"must be 1 to {MOST_AT_ONCE}, got {limit}", variable="limit", value=limit)
 
 
-def _enqueuing(batch: Sequence[NewTask]) -> AuditEvent:
+def _enqueue_event(batch: Sequence[NewTask]) -> AuditEvent:
     handlers = sorted({task.handler for task in batch if task.handler})
     return AuditEvent("tasks.enqueue", {"handlers": handlers, "number": len(batch)})

@@ -7,7 +7,7 @@ from rolecall.model.errors import TaskNotFound
 from rolecall.model.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database
-from rolecall.service.redaction import shown_documents
+from rolecall.service.redaction import redact_documents
 from rolecall.sql import details, insight, outlines
 
 __all__ = [
@@ -53,7 +53,7 @@ async def gather(database: Database, task_id: int, most: int, children_from: str
     """Read a task and everything related to it. Raises TaskNotFound, InvalidCursor."""
     after = position(children_from)
     at, task, payload, result = await database.run(details.task(task_id, most))
-    payload, result = await shown_documents(database, task.handler, payload, result)
+    payload, result = await redact_documents(database, task.handler, payload, result)
     timeline = await database.run(details.latest(task_id, LONGEST_TIMELINE + 1))
     return TaskDetail(
         at=at,

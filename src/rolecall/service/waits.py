@@ -30,7 +30,7 @@ EndedAmong = Callable[[Sequence[int]], Statement[list[int]]]
 KINDS: tuple[EndedAmong, ...] = (tasks.not_open_among, chains.not_open_among)
 
 
-class Waited(NamedTuple):
+class WaitTarget(NamedTuple):
     """The task or chain that a request waits for."""
 
     ended_among: EndedAmong
@@ -41,7 +41,7 @@ class Waited(NamedTuple):
 class Waiter:
     """A waiting request."""
 
-    waited: Waited
+    target: WaitTarget
     ended: asyncio.Future[None]
 
 
@@ -52,7 +52,7 @@ class Waits:
         self._database = database
         self._waiters: set[Waiter] = set()
         self._share = Share(MOST_OF_ONE, f"{MOST_OF_ONE} of your requests are already waiting", retry_after=RETRY_AFTER)
-        self._looking: asyncio.Task[None] | None = None
+        self._query_task: asyncio.Task[None] | None = None
         self._pause = SOONEST
 
     async def for_task(self, task_id: int, seconds: float, caller: str | None) -> None:
@@ -60,22 +60,22 @@ class Waits:
 
         A caller can have twenty waits at once; None is not limited. Raises TooManyRequests, DatabaseUnavailable.
         """
-        await self._wait(Waited(tasks.not_open_among, task_id), seconds, caller)
+        await self._wait(WaitTarget(tasks.not_open_among, task_id), seconds, caller)
 
     async def for_chain(self, chain_id: int, seconds: float, caller: str | None) -> None:
         """Return when the chain has finished, or when the seconds have passed. Otherwise the same as `for_task`."""
-        await self._wait(Waited(chains.not_open_among, chain_id), seconds, caller)
+        await self._wait(WaitTarget(chains.not_open_among, chain_id), seconds, caller)
 
     async def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.wait({self._looking})
+        if self._query_task is not None:
+            self._query_task.cancel()
+            await asyncio.wait({self._query_task})
 
-    async def _wait(self, waited: Waited, seconds: float, caller: str | None) -> None:
+    async def _wait(self, target: WaitTarget, seconds: float, caller: str | None) -> None:
         if len(self._waiters) >= MOST:
             raise TooManyRequests(f"{MOST} requests are already waiting", retry_after=RETRY_AFTER)
-        with self._share.taken_by(caller):
-            waiter = Waiter(waited, asyncio.get_running_loop().create_future())
+        with self._share.reserve(caller):
+            waiter = Waiter(target, asyncio.get_running_loop().create_future())
             self._waiters.add(waiter)
             self._begin()
             try:
@@ -88,29 +88,29 @@ class Waits:
 
     def _begin(self) -> None:
         self._pause = SOONEST
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look_on(), name="rolecall-waits")
+        if self._query_task is None or self._query_task.done():
+            self._query_task = asyncio.create_task(self._query_repeatedly(), name="rolecall-waits")
 
-    async def _look_on(self) -> None:
+    async def _query_repeatedly(self) -> None:
         while self._waiters:
             for kind in KINDS:
-                await self._look([waiter for waiter in self._waiters if waiter.waited.ended_among is kind], kind)
+                await self._query([waiter for waiter in self._waiters if waiter.target.ended_among is kind], kind)
             await asyncio.sleep(self._pause)
             self._pause = min(LATEST, self._pause * GROWTH)
 
-    async def _look(self, waiters: Sequence[Waiter], ended_among: EndedAmong) -> None:
+    async def _query(self, waiters: Sequence[Waiter], ended_among: EndedAmong) -> None:
         if not waiters:
             return
         try:
-            looking = ended_among(sorted({waiter.waited.id for waiter in waiters}))
-            ended: list[int] = await self._database.run(looking)
+            statement = ended_among(sorted({waiter.target.id for waiter in waiters}))
+            ended: list[int] = await self._database.run(statement)
         except Exception as error:  # noqa: BLE001 - every error is raised to the waiters
             for waiter in waiters:
                 if not waiter.ended.done():
                     waiter.ended.set_exception(error)
         else:
             for waiter in waiters:
-                if waiter.waited.id in ended and not waiter.ended.done():
+                if waiter.target.id in ended and not waiter.ended.done():
                     waiter.ended.set_result(None)
 
 
@@ -121,20 +121,20 @@ class Share:
         self._most = most
         self._problem = problem
         self._retry_after = retry_after
-        self._held: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
     @contextmanager
-    def taken_by(self, caller: str | None) -> Iterator[None]:
+    def reserve(self, caller: str | None) -> Iterator[None]:
         """Take one while the block runs. None is not counted. Raises TooManyRequests."""
         if caller is None:
             yield
             return
-        if self._held[caller] >= self._most:
+        if self._counts[caller] >= self._most:
             raise TooManyRequests(self._problem, retry_after=self._retry_after)
-        self._held[caller] += 1
+        self._counts[caller] += 1
         try:
             yield
         finally:
-            self._held[caller] -= 1
-            if not self._held[caller]:
-                del self._held[caller]
+            self._counts[caller] -= 1
+            if not self._counts[caller]:
+                del self._counts[caller]

@@ -67,19 +67,19 @@ class Workers:
         """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered. Raises
         UnknownWorker.
         """
-        return await self._tell("workers.drain", worker_id, WorkerCommand.DRAIN)
+        return await self._command("workers.drain", worker_id, WorkerCommand.DRAIN)
 
     async def decommission(self, worker_id: int) -> RegisteredWorker:
         """Decommission a worker: it claims no more tasks, finishes the running ones, and exits. Raises
         UnknownWorker.
         """
-        return await self._tell("workers.decommission", worker_id, WorkerCommand.DECOMMISSION)
+        return await self._command("workers.decommission", worker_id, WorkerCommand.DECOMMISSION)
 
     async def resume(self, worker_id: int) -> RegisteredWorker:
         """Revoke the worker's command. Raises UnknownWorker."""
-        return await self._tell("workers.resume", worker_id, None)
+        return await self._command("workers.resume", worker_id, None)
 
-    async def _tell(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
+    async def _command(self, action: str, worker_id: int, command: WorkerCommand | None) -> RegisteredWorker:
         await self._database.act(AuditEvent(action, {"worker_id": worker_id}), workers.command(worker_id, command))
         return await self.get(worker_id)
 

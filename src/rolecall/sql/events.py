@@ -11,7 +11,7 @@ import msgspec
 from rolecall.sql.statement import compiled
 from rolecall.telemetry import Event, EventType
 from rolecall.telemetry.events import CHAIN_ENDS, SomeTask
-from rolecall.telemetry.groups import Creations, Told
+from rolecall.telemetry.groups import Creations, Emission
 
 __all__ = ["DELETED", "ENDS", "RESCUED", "RETRIED", "STORED", "TRIGGERED", "EventCollector"]
 
@@ -41,7 +41,7 @@ class CollectedTask(SomeTask, frozen=True, kw_only=True):
     seconds: float | None = None
     chain_seconds: float | None = None
 
-    def events(self, at: float) -> Iterator[Told]:
+    def events(self, at: float) -> Iterator[Emission]:
         """Yield the group of new tasks; or the event, and the event of the chain's end that it implies."""
         if self.ids is not None:
             yield Creations((self.role or "", self.handler or ""), at, self.ids, self.keys)
@@ -62,7 +62,7 @@ class EventCollector:
     """
 
     finished_ids: Sequence[int] = ()
-    events: list[Told] = field(default_factory=list)
+    events: list[Emission] = field(default_factory=list)
 
     def forget(self, number: int) -> None:
         """Discard all but the first `number` events, because the transaction was rolled back and will be repeated."""

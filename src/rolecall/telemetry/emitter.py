@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Protocol
 
 from rolecall.telemetry.events import Event, EventSink, EventType
-from rolecall.telemetry.groups import Told, events_of
+from rolecall.telemetry.groups import Emission, events_of
 from rolecall.telemetry.log_sink import LogSink
 from rolecall.telemetry.measures import Tally
 
@@ -30,7 +30,7 @@ class Emits(Protocol):
     @property
     def wanted(self) -> frozenset[EventType]: ...
 
-    def emit(self, told: Sequence[Told]) -> None: ...
+    def emit(self, told: Sequence[Emission]) -> None: ...
 
 
 class Emitter:
@@ -56,7 +56,7 @@ class Emitter:
         self._wanted_as_events = logged.union(*(mailbox.wanted for mailbox in self._mailboxes))
         self.wanted = frozenset(EventType) if self._tallies else self._wanted_as_events
 
-    def emit(self, told: Sequence[Told]) -> None:
+    def emit(self, told: Sequence[Emission]) -> None:
         """Pass events on, in order, from any thread. Returns immediately and never raises.
 
         The sequence must not be changed afterwards.
@@ -91,21 +91,21 @@ class UntilCommit:
 
     def __init__(self, emitter: Emits) -> None:
         self._emitter = emitter
-        self._kept: list[Told] = []
+        self._emissions: list[Emission] = []
 
     @property
     def wanted(self) -> frozenset[EventType]:
         """The event types that any sink wants."""
         return self._emitter.wanted
 
-    def emit(self, told: Sequence[Told]) -> None:
-        self._kept.extend(told)
+    def emit(self, told: Sequence[Emission]) -> None:
+        self._emissions.extend(told)
 
     def release(self) -> None:
         """Emit the stored events after the commit."""
-        kept, self._kept = self._kept, []
-        if kept:
-            self._emitter.emit(kept)
+        emissions, self._emissions = self._emissions, []
+        if emissions:
+            self._emitter.emit(emissions)
 
 
 class _Mailbox:
@@ -120,18 +120,18 @@ class _Mailbox:
         self._waiting: deque[Event] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._delivering = False
+        self._is_delivering = False
         self.lost = 0
         self._complain_at = 0.0
 
     def put(self, events: Sequence[Event]) -> None:
-        wanted = events if self._takes_all else [event for event in events if event.type in self.wanted]
-        if not wanted:
+        selected = events if self._takes_all else [event for event in events if event.type in self.wanted]
+        if not selected:
             return
         with self._changed:
             room = MOST_WAITING - len(self._waiting)
-            self._waiting.extend(wanted if len(wanted) <= room else wanted[:room])
-            lost = max(0, len(wanted) - room)
+            self._waiting.extend(selected if len(selected) <= room else selected[:room])
+            lost = max(0, len(selected) - room)
             self.lost += lost
             # A forked process does not have its parent's threads.
             if self._thread is None or not self._thread.is_alive():
@@ -143,7 +143,7 @@ class _Mailbox:
 
     def flush(self, within: float) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: not (self._waiting or self._delivering), within)
+            self._changed.wait_for(lambda: not (self._waiting or self._is_delivering), within)
 
     def _run(self) -> None:
         while batch := self._take():
@@ -154,14 +154,14 @@ class _Mailbox:
 
     def _take(self) -> list[Event]:
         with self._changed:
-            self._delivering = False
+            self._is_delivering = False
             self._changed.notify_all()
             if not self._changed.wait_for(lambda: bool(self._waiting), REST_AFTER):
                 self._thread = None
                 return []
             batch = list(self._waiting)
             self._waiting.clear()
-            self._delivering = True
+            self._is_delivering = True
         return batch
 
     def _one_by_one(self, batch: Sequence[Event]) -> None:
@@ -171,10 +171,10 @@ class _Mailbox:
             except Exception as error:  # noqa: BLE001 - a sink can raise anything
                 self._complain("%s failed to handle an event: %s", error)
 
-    def _complain(self, problem: str, what: object) -> None:
+    def _complain(self, problem: str, detail: object) -> None:
         now = monotonic()
-        quiet = now < self._complain_at
-        if not quiet:
+        is_quiet = now < self._complain_at
+        if not is_quiet:
             self._complain_at = now + COMPLAIN_EVERY
-        trace = what if isinstance(what, Exception) else None
-        log.log(logging.DEBUG if quiet else logging.WARNING, problem, self._name, what, exc_info=trace)
+        trace = detail if isinstance(detail, Exception) else None
+        log.log(logging.DEBUG if is_quiet else logging.WARNING, problem, self._name, detail, exc_info=trace)

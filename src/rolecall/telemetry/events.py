@@ -188,12 +188,12 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def message(self) -> str:
         task, data = self.task, self.data or {}
         return WORDS[self.type].format(
-            task=_named(task, task.handler) if task else None,
-            lane=_named(task, task.role) if task else None,
+            task=_describe_task(task, task.handler) if task else None,
+            lane=_describe_task(task, task.role) if task else None,
             attempt=task.attempt if task else None,
             chain=task.chain_id if task else None,
             worker=self.worker,
-            roles=_served(data),
+            roles=_describe_roles(data),
             error=(self.error or "").partition("\n")[0],
         )
 
@@ -209,12 +209,12 @@ class EventSink(Protocol):
         """Receive one event, in the sink's own thread. Events are in the order in which this process emitted them."""
 
 
-def _named(task: TaskFacts, what: str | None) -> str:
+def _describe_task(task: TaskFacts, what: str | None) -> str:
     place = f"of {what}" if task.id is None else f"{task.id} ({what})"
     return place if task.key is None else f"{place} for {task.key}"
 
 
-def _served(data: Mapping[str, object]) -> str:
+def _describe_roles(data: Mapping[str, object]) -> str:
     roles, way = data.get("roles"), data.get("by")
     named = ", ".join(map(str, roles)) if isinstance(roles, list | tuple) else ""
     return f"{named or 'all'}, by {way}" if way else named or "all"

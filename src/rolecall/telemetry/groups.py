@@ -9,7 +9,17 @@ from operator import attrgetter
 
 from rolecall.telemetry.events import Event, EventType, SomeTask, TaskFacts, WorkerFacts
 
-__all__ = ["COMPLETIONS", "STARTED", "Completion", "Completions", "Creations", "Place", "Starts", "Told", "events_of"]
+__all__ = [
+    "COMPLETIONS",
+    "STARTED",
+    "Completion",
+    "Completions",
+    "Creations",
+    "Emission",
+    "Place",
+    "Starts",
+    "events_of",
+]
 
 STARTED = EventType.JOB_ATTEMPT_STARTED
 CREATIONS = (EventType.JOB_CREATED, EventType.CHAIN_CREATED)
@@ -87,22 +97,22 @@ class Completions:
 
     def events(self, kinds: Collection[EventType]) -> Iterator[Event]:
         """Yield up to three events per attempt, of these types."""
-        wanted = [(kind, number) for number, kind in enumerate(COMPLETIONS) if kind in kinds]
-        if wanted:
-            for task, ran, lived, ended in self.each:
-                for kind, number in wanted:
-                    if number < ended:
-                        seconds = lived if number else ran
+        selected = [(kind, number) for number, kind in enumerate(COMPLETIONS) if kind in kinds]
+        if selected:
+            for task, ran, age, levels in self.each:
+                for kind, number in selected:
+                    if number < levels:
+                        seconds = age if number else ran
                         yield Event(type=kind, at=self.at, task=task, worker=self.worker, seconds=seconds)
 
 
-Told = Event | Creations | Starts | Completions
+Emission = Event | Creations | Starts | Completions
 
 
-def events_of(told: Sequence[Told], kinds: Collection[EventType]) -> list[Event]:
+def events_of(emissions: Sequence[Emission], kinds: Collection[EventType]) -> list[Event]:
     """Expand groups into events of these types, in order. Single events are always included."""
     events: list[Event] = []
-    for each in told:
+    for each in emissions:
         if isinstance(each, Event):
             events.append(each)
         else:

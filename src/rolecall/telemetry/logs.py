@@ -50,10 +50,10 @@ class TextLines(logging.Formatter):
         shown = _fields(record)
         shown.pop(FACTS, None)
         told = shown.pop(TRACEBACK, None)
-        fields = "".join(f" {name}={_shown(value)}" for name, value in shown.items())
+        fields = "".join(f" {name}={_format_value(value)}" for name, value in shown.items())
         line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
         traces = [*_trace(self, record), *([str(told)] if told is not None and self._tracebacks else [])]
-        return "\n".join((_escaped(line), *map(_indented, traces)))
+        return "\n".join((_escape(line), *map(_indent, traces)))
 
 
 class JsonLines(logging.Formatter):
@@ -91,14 +91,14 @@ def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str
     return ()
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def _indented(trace: str) -> str:
+def _indent(trace: str) -> str:
     # An error's text may look like a log line. Log lines do not start with a space, so indentation makes the
     # difference.
-    return "\n".join(f"  {_escaped(line)}" for line in trace.split("\n"))
+    return "\n".join(f"  {_escape(line)}" for line in trace.split("\n"))
 
 
 def _at(record: logging.LogRecord) -> str:
@@ -111,6 +111,6 @@ def _place(record: logging.LogRecord) -> str:
     return rest.partition(".")[0] if first == PACKAGE and rest else record.name
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if not text.isprintable() or " " in text or not text else text

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rolecall.telemetry.events import Event, EventType
-from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Place, Told
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Emission, Place
 
 __all__ = [
     "ATTEMPT",
@@ -105,11 +105,11 @@ class Tally:
         self._lock = threading.Lock()
         self._series: dict[tuple[EventType, Place], Series] = {}
         self._slots: dict[int, int] = {}
-        self._given_up: Counter[Place] = Counter()
+        self._abandoned: Counter[Place] = Counter()
 
-    def add(self, told: Sequence[Told]) -> None:
+    def add(self, emissions: Sequence[Emission]) -> None:
         with self._lock:
-            for each in told:
+            for each in emissions:
                 if isinstance(each, Event):
                     self._add_event(each)
                 elif isinstance(each, Completions):
@@ -128,13 +128,13 @@ class Tally:
         with self._lock:
             return {place: series.number for (counted, place), series in self._series.items() if counted is kind}
 
-    def processing(self) -> Counter[Place]:
+    def count_running(self) -> Counter[Place]:
         """Return the number of running attempts for each role and handler."""
         with self._lock:
-            return self._under_way() - self._given_up
+            return self._under_way() - self._abandoned
 
     def idle(self) -> int:
-        running = self.processing().total()
+        running = self.count_running().total()
         with self._lock:
             return max(0, sum(self._slots.values()) - running)
 
@@ -155,14 +155,14 @@ class Tally:
 
     def _add_completions(self, group: Completions) -> None:
         alike: defaultdict[tuple[str, str, int], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-        for task, ran, lived, ended in group.each:
-            all_ran, all_lived = alike[task.role or "", task.handler or "", ended]
-            all_ran.append(ran)
-            all_lived.append(lived)
-        for (role, handler, ended), (all_ran, all_lived) in alike.items():
+        for task, ran, age, levels in group.each:
+            durations, ages = alike[task.role or "", task.handler or "", levels]
+            durations.append(ran)
+            ages.append(age)
+        for (role, handler, levels), (durations, ages) in alike.items():
             place = role, handler
-            self._time(COMPLETIONS[:1], place, all_ran)
-            self._time(COMPLETIONS[1:ended], place, all_lived)
+            self._time(COMPLETIONS[:1], place, durations)
+            self._time(COMPLETIONS[1:levels], place, ages)
 
     def _time(self, kinds: Sequence[EventType], place: Place, durations: list[float]) -> None:
         if not kinds:
@@ -202,4 +202,4 @@ class Tally:
         self._slots.pop(worker_id, None)
         if not self._slots:
             # A worker that lost the database may not have reported the end of attempts. They do not run any more.
-            self._given_up = self._under_way()
+            self._abandoned = self._under_way()

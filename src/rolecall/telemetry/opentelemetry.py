@@ -95,30 +95,32 @@ class OpenTelemetry:
             self._measures.note(events)
 
     @contextmanager
-    def enqueuing(self, batch: Sequence[NewTask]) -> Iterator[Asked]:
+    def trace_enqueue(self, batch: Sequence[NewTask]) -> Iterator[EnqueueSpan]:
         """Create a PRODUCER span around an enqueue. The tasks of a batch share it."""
         with self._producer(batch) as span:
-            yield Asked(span, len(batch))
+            yield EnqueueSpan(span, len(batch))
 
-    def attempt(self, at_work: AtWork, traces: Traces) -> Attempted:
+    def attempt(self, at_work: AtWork, traces: Traces) -> AttemptSpan:
         """Create a CONSUMER span around an attempt, which is current for the handler."""
-        return Attempted(self._tracer, at_work, _own(traces))
+        return AttemptSpan(self._tracer, at_work, _own_context(traces))
 
-    def following(self, next_tasks: NextTasks) -> None:
+    def trace_next(self, next_tasks: NextTasks) -> None:
         """Create PRODUCER spans for the tasks that an attempt requests.
 
         A continuation has a span of its own, which continues the chain's trace and links to this attempt.
         """
-        asked = [*next_tasks.follow_ups, *next_tasks.children, *next_tasks.siblings]
-        if asked:
-            with self._producer(asked) as span:
-                next_tasks.trace_context = _written(span)
+        requested = [*next_tasks.follow_ups, *next_tasks.children, *next_tasks.siblings]
+        if requested:
+            with self._producer(requested) as span:
+                next_tasks.trace_context = _format_context(span)
         if next_tasks.continuation is not None:
-            here = trace.get_current_span().get_span_context()
+            span_context = trace.get_current_span().get_span_context()
             attempt = current_span.get(None)
             chain = None if attempt is None else attempt.chain
-            with self._producer([next_tasks.continuation], chain, [Link(here, _related("origin"))]) as span:
-                next_tasks.continuation = replace(next_tasks.continuation, trace_context=_written(span))
+            with self._producer(
+                [next_tasks.continuation], chain, [Link(span_context, _relation_attributes("origin"))]
+            ) as span:
+                next_tasks.continuation = replace(next_tasks.continuation, trace_context=_format_context(span))
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -143,34 +145,34 @@ class OpenTelemetry:
             yield span
 
 
-class Asked:
+class EnqueueSpan:
     """The span of an enqueue."""
 
     def __init__(self, span: Span, number: int) -> None:
         self._span = span
         self._number = number
-        self.trace_context = _written(span)
+        self.trace_context = _format_context(span)
 
-    def stored(self, answers: Sequence[Enqueued]) -> None:
+    def note_stored(self, answers: Sequence[Enqueued]) -> None:
         """Record the task's id. An existing task is not an error."""
         if self._number == 1:
             self._span.set_attribute("messaging.message.id", str(answers[0].id))
         self._span.set_attribute("rolecall.deduplicated", sum(answer.deduplicated for answer in answers))
 
 
-class Attempted:
+class AttemptSpan:
     """The span of an attempt of one task or of a batch. It is a child of the first task's stored context.
 
     Every attempt creates one, so this replaces `start_as_current_span`, which takes three times as long. A span that is
     not sampled only provides its context to the handler.
     """
 
-    __slots__ = ("_carried", "_number", "_own", "_span", "_token", "records")
+    __slots__ = ("_carried", "_number", "_parent", "_span", "_token", "records")
 
     def __init__(self, tracer: trace.Tracer, at_work: AtWork, own: str | None) -> None:
         handler = at_work.task.handler or ""
         parent = NO_CONTEXT if own is None else _read(own)
-        self._own = None if own is None else parent
+        self._parent = None if own is None else parent
         self._span = tracer.start_span(
             f"process {handler}", context=parent, kind=SpanKind.CONSUMER, attributes=_facts(at_work, handler)
         )
@@ -179,7 +181,7 @@ class Attempted:
 
     def __enter__(self) -> Self:
         self._token = otel.attach(trace.set_span_in_context(self._span))
-        self._carried = current_span.set(CurrentSpan(chain=self._own))
+        self._carried = current_span.set(CurrentSpan(chain=self._parent))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
@@ -190,13 +192,13 @@ class Attempted:
                 self._span.set_status(StatusCode.ERROR, type(error).__name__)
             self._span.end()
 
-    def ended(self, traces: Traces, *, outcome: str, error: str | None) -> None:
+    def note_end(self, traces: Traces, *, outcome: str, error: str | None) -> None:
         """Record a task's links and its outcome."""
         span = self._span
         self._number += 1
         for relation, context in traces:
             if relation != "own" or self._number > 1:
-                span.add_link(trace.get_current_span(_read(context)).get_span_context(), _related(relation))
+                span.add_link(trace.get_current_span(_read(context)).get_span_context(), _relation_attributes(relation))
         span.set_attribute("rolecall.outcome", outcome)
         if self._number > 1:
             span.set_attribute("messaging.batch.message_count", self._number)
@@ -218,7 +220,7 @@ class CurrentSpan:
         self.chain = chain
 
     def __reduce__(self) -> tuple[type[CurrentSpan], tuple[str | None]]:
-        return CurrentSpan, (_written(trace.get_current_span()),)
+        return CurrentSpan, (_format_context(trace.get_current_span()),)
 
     def arrive(self) -> None:
         """Make the span current in this context."""
@@ -235,41 +237,41 @@ class _Measures:
     def __init__(self, meter: metrics.Meter) -> None:
         self._tally = Tally()
         for kind in EventType:
-            meter.create_observable_counter(metric_name(kind), [partial(self._counted, kind)], "{event}")
+            meter.create_observable_counter(metric_name(kind), [partial(self._observe_events, kind)], "{event}")
         for name, kind, operation in MESSAGES:
-            meter.create_observable_counter(name, [partial(self._messages, kind, operation)], "{message}")
+            meter.create_observable_counter(name, [partial(self._observe_messages, kind, operation)], "{message}")
         meter.create_observable_up_down_counter(
-            "rolecall.job_type.processing", [self._processing], "{attempt}", "Attempts running in this process."
+            "rolecall.job_type.processing", [self._observe_processing], "{attempt}", "Attempts running in this process."
         )
         meter.create_observable_up_down_counter(
-            "rolecall.slots.idle", [self._idle], "{slot}", "Free slots in this process."
+            "rolecall.slots.idle", [self._observe_idle], "{slot}", "Free slots in this process."
         )
         self._durations = {
-            what: _histogram(meter, f"rolecall.{what.replace('_', '.')}.duration", meaning)
-            for what, meaning in DURATIONS.items()
+            what: _histogram(meter, f"rolecall.{what.replace('_', '.')}.duration", description)
+            for what, description in DURATIONS.items()
         }
         self._process = _histogram(meter, "messaging.process.duration", "Duration of processing operation.")
 
     def note(self, events: Sequence[Event]) -> None:
         self._tally.add(events)
         for event in events:
-            if event.seconds is not None and (timed := TIMED.get(event.type)):
-                self._time(event, event.seconds, timed)
+            if event.seconds is not None and (unit := TIMED.get(event.type)):
+                self._time(event, event.seconds, unit)
 
-    def _time(self, event: Event, seconds: float, timed: str) -> None:
+    def _time(self, event: Event, seconds: float, unit: str) -> None:
         place = place_of(event)
-        self._durations[timed].record(seconds, _labels(place))
-        if timed == ATTEMPT:
+        self._durations[unit].record(seconds, _labels(place))
+        if unit == ATTEMPT:
             attributes = _attributes("process", None, place[1])
             if event.type is EventType.JOB_ATTEMPT_FAILED:
                 attributes["error.type"] = _error_type(event.error or "_OTHER")
             self._process.record(seconds, attributes)
 
-    def _counted(self, kind: EventType, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+    def _observe_events(self, kind: EventType, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
         labels = (lambda _: {}) if kind in WITHOUT_TASK else _labels
         return [metrics.Observation(number, labels(place)) for place, number in self._tally.counts(kind).items()]
 
-    def _messages(
+    def _observe_messages(
         self, kind: EventType, operation: str, _options: metrics.CallbackOptions
     ) -> Iterable[metrics.Observation]:
         numbers: Counter[str] = Counter()
@@ -279,22 +281,22 @@ class _Measures:
             metrics.Observation(number, _attributes(operation, None, handler)) for handler, number in numbers.items()
         ]
 
-    def _processing(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        return [metrics.Observation(number, _labels(place)) for place, number in self._tally.processing().items()]
+    def _observe_processing(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+        return [metrics.Observation(number, _labels(place)) for place, number in self._tally.count_running().items()]
 
-    def _idle(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+    def _observe_idle(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
         return [metrics.Observation(self._tally.idle())]
 
 
-def _histogram(meter: metrics.Meter, name: str, meaning: str) -> metrics.Histogram:
-    return meter.create_histogram(name, "s", meaning, explicit_bucket_boundaries_advisory=BUCKETS)
+def _histogram(meter: metrics.Meter, name: str, description: str) -> metrics.Histogram:
+    return meter.create_histogram(name, "s", description, explicit_bucket_boundaries_advisory=BUCKETS)
 
 
 def metric_name(kind: EventType) -> str:
     """Return the counter's name for an event type: `job_attempt_started` becomes `rolecall.job.attempt.started`."""
     subject = next(each for each in SUBJECTS if kind.startswith(f"{each}_"))
-    dotted = "job.attempt" if subject == "job_attempt" else subject
-    return f"rolecall.{dotted}.{kind.removeprefix(subject)[1:]}"
+    prefix = "job.attempt" if subject == "job_attempt" else subject
+    return f"rolecall.{prefix}.{kind.removeprefix(subject)[1:]}"
 
 
 def _attributes(name: str, kind: str | None, handler: str | None) -> Attributes:
@@ -332,11 +334,11 @@ def _facts(at_work: AtWork, handler: str) -> Attributes:
     return facts
 
 
-def _related(relation: str) -> Attributes:
+def _relation_attributes(relation: str) -> Attributes:
     return {"rolecall.relation": relation}
 
 
-def _written(span: Span) -> str | None:
+def _format_context(span: Span) -> str | None:
     """Format a span's W3C context for storage: traceparent, a space, tracestate. None without an active trace."""
     carrier: dict[str, str] = {}
     W3C.inject(carrier, trace.set_span_in_context(span, NO_CONTEXT))
@@ -345,7 +347,7 @@ def _written(span: Span) -> str | None:
     return (text if len(text) <= LONGEST_CONTEXT else parts[0]) if parts else None
 
 
-def _own(traces: Traces) -> str | None:
+def _own_context(traces: Traces) -> str | None:
     for relation, context in traces:
         if relation == "own":
             return context
@@ -354,10 +356,10 @@ def _own(traces: Traces) -> str | None:
 
 @lru_cache(MOST_CONTEXTS)
 def _read(text: str) -> Context:
-    found = TRACEPARENT.match(text)
-    if found is None:
+    match = TRACEPARENT.match(text)
+    if match is None:
         return NO_CONTEXT
-    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
-    state = TraceState.from_header([text[found.end() :]]) if len(text) > found.end() else None
+    trace_id, span_id, flags = (int(part, 16) for part in match.groups())
+    state = TraceState.from_header([text[match.end() :]]) if len(text) > match.end() else None
     span = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags), trace_state=state)
     return trace.set_span_in_context(NonRecordingSpan(span), NO_CONTEXT)

@@ -69,12 +69,12 @@ class Prometheus(Collector):
             for place in dict.fromkeys(place for place, _ in timed):
                 of_place = [series for where, series in timed if where == place]
                 buckets = [sum(column) for column in zip(*(series.buckets for series in of_place), strict=True)]
-                family.add_metric(place, self._bounded(buckets), sum(series.seconds for series in of_place))
+                family.add_metric(place, self._pair_with_bounds(buckets), sum(series.seconds for series in of_place))
             yield family
         processing = GaugeMetricFamily(
             "rolecall_job_type_processing", "Attempts running in this process.", labels=BY_HANDLER
         )
-        for place, number in self.tally.processing().items():
+        for place, number in self.tally.count_running().items():
             processing.add_metric(place, number)
         yield processing
         idle = GaugeMetricFamily("rolecall_slots_idle", "Free slots in this process.")
@@ -85,7 +85,7 @@ class Prometheus(Collector):
         """Return nothing, because the names are fixed."""
         return ()
 
-    def _bounded(self, buckets: Sequence[int]) -> list[tuple[str, float]]:
+    def _pair_with_bounds(self, buckets: Sequence[int]) -> list[tuple[str, float]]:
         bounds = [*map(str, map(float, self.tally.bounds)), "+Inf"]
         return list(zip(bounds, accumulate(buckets), strict=True))
 

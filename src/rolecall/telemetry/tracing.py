@@ -16,20 +16,20 @@ from typing import Any, Protocol, runtime_checkable
 from rolecall.model.tasks import Enqueued, NewTask, NextTasks
 from rolecall.telemetry.context import AtWork
 
-__all__ = ["Arrives", "Asking", "Attempt", "Traces", "Tracing", "step", "tracing_of"]
+__all__ = ["Arrives", "Attempt", "EnqueueTrace", "Traces", "Tracing", "step", "tracing_of"]
 
 # The stored contexts of a task and of related tasks, each with its relation to the task.
 Traces = Sequence[tuple[str, str]]
 
 
-class Asking(Protocol):
+class EnqueueTrace(Protocol):
     """An enqueue in progress."""
 
     @property
     def trace_context(self) -> str | None:
         """The context to store with the tasks."""
 
-    def stored(self, answers: Sequence[Enqueued]) -> None:
+    def note_stored(self, answers: Sequence[Enqueued]) -> None:
         """Called with the stored tasks, or with the existing tasks they duplicate."""
 
 
@@ -39,7 +39,7 @@ class Attempt(Protocol):
     @property
     def records(self) -> bool: ...
 
-    def ended(self, traces: Traces, *, outcome: str, error: str | None) -> None:
+    def note_end(self, traces: Traces, *, outcome: str, error: str | None) -> None:
         """Called with the outcome of each task. Without an error, it succeeded."""
 
 
@@ -59,13 +59,13 @@ class Tracing(Protocol):
     def carried(self) -> Sequence[ContextVar[Any]]:
         """The context variables to copy into a handler's process. Values can implement `Arrives`."""
 
-    def enqueuing(self, batch: Sequence[NewTask]) -> AbstractContextManager[Asking]:
+    def trace_enqueue(self, batch: Sequence[NewTask]) -> AbstractContextManager[EnqueueTrace]:
         """Return a context around an enqueue."""
 
     def attempt(self, at_work: AtWork, traces: Traces) -> AbstractContextManager[Attempt]:
         """Return a context around an attempt, entered in its slot."""
 
-    def following(self, next_tasks: NextTasks) -> None:
+    def trace_next(self, next_tasks: NextTasks) -> None:
         """Write the trace contexts into the tasks that an attempt requests."""
 
     def step(self, name: str) -> AbstractContextManager[None]:

@@ -18,7 +18,7 @@ from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
 from rolecall.testing.databases import dsn_of
 
-__all__ = ["Loan", "ask", "ask_async", "in_a_loop", "is_async", "lent", "on_loan"]
+__all__ = ["BorrowedConnection", "borrow", "in_a_loop", "is_async", "on_borrowed", "run_query", "run_query_async"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def is_async(database: object) -> bool:
     return iscoroutinefunction(getattr(database, "commit", None)) or hasattr(database, "is_in_transaction")
 
 
-def ask(database: str | Joinable, statement: Statement[T]) -> T:
+def run_query(database: str | Joinable, statement: Statement[T]) -> T:
     """Run a statement in the connection's transaction, or, for a connection string, in a transaction of its own."""
     if isinstance(database, str) and _is_dsn(database):
         with connect(dsn_of(database), "testing") as connection:
@@ -36,7 +36,7 @@ def ask(database: str | Joinable, statement: Statement[T]) -> T:
     return run(join(database), statement)
 
 
-async def ask_async(connection: AsyncJoinable, statement: Statement[T]) -> T:
+async def run_query_async(connection: AsyncJoinable, statement: Statement[T]) -> T:
     """Run a statement in the connection's transaction."""
     return await run_async(join_async(connection), statement)
 
@@ -46,7 +46,7 @@ def _is_dsn(text: str) -> bool:
     return "=" in text or "://" in text
 
 
-class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
+class BorrowedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     """An async connection on a sync connection's session. Does not close it and prepares no statements.
 
     Statements prepared by both would have the same names.
@@ -57,22 +57,22 @@ class Loan(psycopg.AsyncConnection[tuple[Any, ...]]):
 
 
 @contextmanager
-def lent(connection: psycopg.Connection[Any]) -> Iterator[Loan]:
+def borrow(connection: psycopg.Connection[Any]) -> Iterator[BorrowedConnection]:
     """Lend a sync connection's session to the running event loop until the block ends."""
     session = connection.pgconn
-    heard_by = session.notice_handler, session.notify_handler
-    loan = Loan(session)
-    loan.prepare_threshold = None
+    handlers = session.notice_handler, session.notify_handler
+    borrowed = BorrowedConnection(session)
+    borrowed.prepare_threshold = None
     try:
-        yield loan
+        yield borrowed
     finally:
-        session.notice_handler, session.notify_handler = heard_by
+        session.notice_handler, session.notify_handler = handlers
 
 
-async def on_loan(connection: psycopg.Connection[Any], call: Callable[[Loan], Awaitable[T]]) -> T:
+async def on_borrowed(connection: psycopg.Connection[Any], call: Callable[[BorrowedConnection], Awaitable[T]]) -> T:
     """Run a call with an async connection on a sync connection's session."""
-    with lent(connection) as loan:
-        return await call(loan)
+    with borrow(connection) as borrowed:
+        return await call(borrowed)
 
 
 def in_a_loop(call: Callable[[], Awaitable[T]]) -> T:

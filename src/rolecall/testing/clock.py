@@ -75,7 +75,7 @@ class Clock:
 
     async def show(self, connection: AsyncJoinable) -> None:
         """Set the current time for an open async connection or session of asyncpg, SQLAlchemy or psycopg."""
-        await run_async(join_async(connection), _shown(self.now().isoformat()))
+        await run_async(join_async(connection), _set_time(self.now().isoformat()))
 
     def _alter(self, change: SQL | Any) -> None:
         with connect(self._dsn, "clock") as connection:
@@ -92,7 +92,7 @@ def _show(connection: Follower, moment: str) -> None:
     connection.pgconn.exec_params(SHOW, [moment.encode()])
 
 
-def _shown(moment: str) -> Statement[str]:
+def _set_time(moment: str) -> Statement[str]:
     return Statement(
         query="select pg_catalog.set_config('rolecall.fake_now', %s, false)", params=(moment,), read=single
     )

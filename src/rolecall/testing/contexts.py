@@ -26,7 +26,7 @@ from rolecall.sql import claims
 from rolecall.sql.documents import encode_result
 from rolecall.sql.encoding import to_plain
 from rolecall.sql.outside import TOKEN_TTL
-from rolecall.testing.asking import in_a_loop, lent
+from rolecall.testing.asking import borrow, in_a_loop
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import Connection
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
@@ -80,11 +80,11 @@ class FakeContext(Context, Generic[P, R_co]):
 
     __slots__ = (
         "_asked_before",
+        "_checks_left",
         "_children",
         "_completed_in",
         "_contracts",
         "_failed_siblings",
-        "_looks",
         "_lost",
         "_needs",
         "app",
@@ -109,14 +109,14 @@ class FakeContext(Context, Generic[P, R_co]):
         failed_siblings: int = 0,
         **facts: Unpack[AttemptFacts],
     ) -> None:
-        self._held = HeldTask(_claimed(handler, facts), NoRunner(), facts.get("worker_id", 1), monotonic())
+        self._held = HeldTask(_make_claimed_task(handler, facts), NoRunner(), facts.get("worker_id", 1), monotonic())
         self._next = None
         self._children = children
         self._needs = needs
         self._failed_siblings = failed_siblings
         self._contracts = contract_of_one(handler) if app is None else app.contracts()
         self._lost: LostReason | None = None
-        self._looks = 0
+        self._checks_left = 0
         self._completed_in: object = None
         self._asked_before: NextTasks | None = None  # before the handler's follow-up rule was applied to its result
         self.definition = handler
@@ -152,14 +152,14 @@ class FakeContext(Context, Generic[P, R_co]):
 
         `aborted`, `check`, `info`, `prepare` and `complete` are checks. Raises ValueError for an unknown reason.
         """
-        self._lost, self._looks = LostReason(reason), looks
+        self._lost, self._checks_left = LostReason(reason), looks
 
     @property
     def aborted(self) -> LostReason | None:
         if self._lost is not None and self._held.abort_reason is None:
-            if self._looks <= 0:
+            if self._checks_left <= 0:
                 self._held.abort_reason = self._lost
-            self._looks -= 1
+            self._checks_left -= 1
         return self._held.abort_reason
 
     def check(self) -> None:
@@ -196,9 +196,9 @@ class FakeContext(Context, Generic[P, R_co]):
             yield tx
 
     def after_commit(self, call: Call) -> None:
-        surrounding = AfterCommit.of(self)
-        if surrounding is not None:
-            surrounding.add(call)
+        block = AfterCommit.of(self)
+        if block is not None:
+            block.add(call)
         else:
             self.calls.append(call)
 
@@ -224,8 +224,10 @@ class FakeContext(Context, Generic[P, R_co]):
     def require(self, result: object) -> None:
         """Check a result and the requested tasks against the handler's contract. Raises what would fail the attempt."""
         stored, self._next = check_contract(self._contracts, self.task, result, self._next)
-        _, why = encode_result(stored)
-        if why is not None and (error := unstored_failure(result, why, handler=self.handler, contract=self._contract)):
+        _, problem = encode_result(stored)
+        if problem is not None and (
+            error := unstored_failure(result, problem, handler=self.handler, contract=self._contract)
+        ):
             raise error
 
     def ended(self, *, committed: bool, calls_before: int) -> None:
@@ -298,9 +300,9 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
             "the handler opens a transaction and needs FakeContext(..., connection=...)", variable="connection"
         )
     committed = False
-    so_far = [len(context.calls) for context in contexts]
+    call_counts = [len(context.calls) for context in contexts]
     try:
-        with lent(connection) if isinstance(connection, psycopg.Connection) else nullcontext(connection) as tx:
+        with borrow(connection) if isinstance(connection, psycopg.Connection) else nullcontext(connection) as tx:
             if isinstance(tx, psycopg.AsyncConnection):
                 after_commit = AfterCommit(tx, contexts)
                 async with tx.transaction() as block:
@@ -312,11 +314,11 @@ async def open_block(connection: Any, contexts: Sequence[FakeContext[..., Any]])
                 yield tx
                 committed = True
     finally:
-        for context, number in zip(contexts, so_far, strict=True):
+        for context, number in zip(contexts, call_counts, strict=True):
             context.ended(committed=committed, calls_before=number)
 
 
-def _claimed(handler: HandlerDefinition[..., Any], facts: AttemptFacts) -> ClaimedTask:
+def _make_claimed_task(handler: HandlerDefinition[..., Any], facts: AttemptFacts) -> ClaimedTask:
     now = datetime.now(UTC)
     task_id = facts.get("task_id", 1)
     return ClaimedTask(

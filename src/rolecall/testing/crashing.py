@@ -23,7 +23,7 @@ from rolecall.config import failpoints
 from rolecall.model.states import TaskState
 from rolecall.sql import claims
 from rolecall.sql.statement import Statement, firsts, single
-from rolecall.testing.asking import ask
+from rolecall.testing.asking import run_query
 from rolecall.testing.databases import dsn_of, url_of
 
 __all__ = ["FrozenWorker", "Place", "crash_worker", "frozen_worker"]
@@ -60,7 +60,7 @@ def crash_worker(
     applies. With `rescue=False`, they stay with the dead worker until their leases expire. Raises AssertionError with
     the worker's log if it ends otherwise or has not died within `timeout` seconds.
     """
-    with _started(app, database, _armed(at, nth)) as worker:
+    with _start(app, database, _failpoint(at, nth)) as worker:
         worker.wait_for(lambda: worker.process.poll() is not None, timeout, f"die at {str(at)!r}")
         worker.require_end(failpoints.EXIT_CODE, at)
         return worker.lose_claims() if rescue else {}
@@ -80,7 +80,7 @@ def frozen_worker(
     Arguments and errors are those of `crash_worker`. Also raises AssertionError if the process then exits with an
     error.
     """
-    with _started(app, database, _armed(at, nth, failpoints.STOP)) as worker:
+    with _start(app, database, _failpoint(at, nth, failpoints.STOP)) as worker:
         worker.wait_for(worker.has_stopped, timeout, f"come to {str(at)!r}")
         if worker.process.poll() is not None:
             worker.require_end(None, at)
@@ -103,15 +103,15 @@ class FrozenWorker:
 
     @property
     def worker_ids(self) -> list[int]:
-        return ask(self.database, _ids_of(self.process.pid))
+        return run_query(self.database, _ids_of(self.process.pid))
 
     def lose_claims(self) -> dict[int, TaskState]:
         """Rescue its tasks, as after an expired lease. Return the outcome of each."""
-        return ask(self.database, claims.rescue_workers(self.worker_ids, MOST_RESCUED))
+        return run_query(self.database, claims.rescue_workers(self.worker_ids, MOST_RESCUED))
 
     def cut_connections(self) -> int:
         """Terminate its database connections. Return their number."""
-        return ask(self.database, _cut(self.name))
+        return run_query(self.database, _cut(self.name))
 
     def kill(self) -> None:
         self.killed = True
@@ -129,7 +129,7 @@ class FrozenWorker:
         until = monotonic() + seconds
         while not fact():
             if monotonic() > until:
-                raise AssertionError(f"the worker did not {what} within {seconds:g} s{self._told()}")
+                raise AssertionError(f"the worker did not {what} within {seconds:g} s{self._output()}")
             sleep(LOOK_SECONDS)
 
     def require_end(self, code: int | None, at: Place | str) -> None:
@@ -138,16 +138,16 @@ class FrozenWorker:
         if ended == code:
             return
         if ended == 0:
-            raise AssertionError(f"the worker finished all tasks without reaching {str(at)!r}{self._told()}")
-        raise AssertionError(f"the worker ended with code {ended}{self._told()}")
+            raise AssertionError(f"the worker finished all tasks without reaching {str(at)!r}{self._output()}")
+        raise AssertionError(f"the worker ended with code {ended}{self._output()}")
 
-    def _told(self) -> str:
+    def _output(self) -> str:
         self.log.seek(0)
         lines = self.log.read().decode(errors="replace").splitlines()[-MOST_LINES:]
         return "\n  ".join(["; its log:", *lines]) if lines else ""
 
 
-def _armed(at: Place | str, nth: int, action: str = "") -> str:
+def _failpoint(at: Place | str, nth: int, action: str = "") -> str:
     if ":" in at:
         raise ValueError(f"the name of a place cannot contain a colon: {str(at)!r}")
     place = at if isinstance(at, Place) else f"{failpoints.HERE}{at}"
@@ -155,7 +155,7 @@ def _armed(at: Place | str, nth: int, action: str = "") -> str:
 
 
 @contextmanager
-def _started(app: str, database: str, failpoint: str) -> Iterator[FrozenWorker]:
+def _start(app: str, database: str, failpoint: str) -> Iterator[FrozenWorker]:
     name = f"rolecall:testing:{secrets.token_hex(4)}"
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connections
 
-from rolecall.django.connections import alias_of_pool
+from rolecall.django.connections import database_alias
 from rolecall.django.project import program
 from rolecall.model.errors import ConfigError
 from rolecall.model.tasks import Task
@@ -25,10 +25,10 @@ def run_tasks(*, most: int = 1_000, raising: bool = True) -> list[Task]:
     Handlers use the test's connections, so that each sees the other's writes. Raises ConfigError outside of a
     transaction, and the exception of a permanently failed task unless `raising` is False.
     """
-    connection = connections[alias_of_pool()]
+    connection = connections[database_alias()]
     if not connection.in_atomic_block:
         raise ConfigError("needs a transaction: that of a TestCase, or atomic()", variable="run_tasks")
     open_ones = {each.alias: each for each in connections.all(initialized_only=True)}
-    with program.connections.lending(open_ones):
+    with program.connections.share(open_ones):
         ran: list[Task] = inline(program, connection.connection, most=most, raising=raising)
         return ran

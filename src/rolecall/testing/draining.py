@@ -19,7 +19,7 @@ from rolecall.sql.schedules import present
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
-from rolecall.testing.schedules import Session, declared, next_run
+from rolecall.testing.schedules import Session, next_run, store_declarations
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
@@ -87,21 +87,21 @@ async def drain(  # sizes: each is an argument of the call
         raise ValueError("until= needs clock=: time passes only when a clock is moved")
     if schedules and until is None:
         raise ValueError("schedules=True needs until=: schedules never end")
-    passing = None if clock is None else Passing(clock, until)
+    mover = None if clock is None else ClockMover(clock, until)
     try:
         async with asyncio.timeout(timeout) as limit, await connect_async(dsn_of(dsn), "draining") as connection:
-            began = await run_async(connection, present()) if passing is None else passing.begin(connection)
+            began = await run_async(connection, present()) if mover is None else mover.begin(connection)
             if schedules:
-                await declared(Session(connection), app)
+                await store_declarations(Session(connection), app)
             await _work_off(app, dsn, options, connection, schedules=schedules)
-            while passing is not None and passing.go_on(await _next(connection, schedules=schedules)):
+            while mover is not None and mover.advance(await _next(connection, schedules=schedules)):
                 await _work_off(app, dsn, options, connection, schedules=schedules)
             ended = await run_async(connection, present())
             _, later = await _later(connection)
-            return Drained(began=began, ended=ended, moves=0 if passing is None else passing.moves, later=later)
+            return Drained(began=began, ended=ended, moves=0 if mover is None else mover.moves, later=later)
     except TimeoutError:
         if limit.expired():
-            raise TimeoutError(await _told(dsn, timeout, passing)) from None
+            raise TimeoutError(await _timeout_message(dsn, timeout, mover)) from None
         raise
 
 
@@ -131,7 +131,7 @@ async def working(app: App, dsn: str, options: WorkerOptions | None = None) -> A
         await running
 
 
-class Passing:
+class ClockMover:
     """Moves a clock from one due time to the next, up to an end."""
 
     def __init__(self, clock: Clock, until: datetime | timedelta | None) -> None:
@@ -147,7 +147,7 @@ class Passing:
         self._clock.follow(connection)
         return began
 
-    def go_on(self, due: datetime | None) -> bool:
+    def advance(self, due: datetime | None) -> bool:
         """Move the clock to the next due time. If that is after the end, move it to the end and return False."""
         if due is not None and (self._end is None or due <= self._end):
             self._clock.set(due)
@@ -189,15 +189,15 @@ async def _open_tasks(connection: AsyncConnection) -> list[OpenTask]:
     return await cursor.fetchall()
 
 
-async def _told(dsn: str, seconds: float, passing: Passing | None) -> str:
+async def _timeout_message(dsn: str, seconds: float, mover: ClockMover | None) -> str:
     async with await connect_async(dsn_of(dsn), "draining") as connection:
         open_tasks = await _open_tasks(connection)
-    named = ", ".join(map(_named, open_tasks[:MOST_NAMED])) or "only the worker itself"
+    texts = ", ".join(map(_describe, open_tasks[:MOST_NAMED])) or "only the worker itself"
     more = " and more" if len(open_tasks) > MOST_NAMED else ""
-    return f"still open after {seconds:g} s{passing or ''}: {named}{more}"
+    return f"still open after {seconds:g} s{mover or ''}: {texts}{more}"
 
 
-def _named(task: OpenTask) -> str:
+def _describe(task: OpenTask) -> str:
     task_id, handler, state, error = task
     headline = f", last error {error.partition(chr(10))[0]!r}" if error else ""
     return f"task {task_id} ({handler}, {state}{headline})"

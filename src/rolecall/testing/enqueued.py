@@ -12,8 +12,8 @@ from rolecall.model.tasks import NewTask, Task
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
 from rolecall.sql.tasks import TASK_COLUMNS, read_task
-from rolecall.testing.asking import ask, ask_async, is_async
-from rolecall.testing.wanted import AnyHandler, Wanted, read_wanted
+from rolecall.testing.asking import is_async, run_query, run_query_async
+from rolecall.testing.wanted import AnyHandler, Expectation, read_expectation
 
 __all__ = ["all_enqueued", "assert_enqueued", "assert_not_enqueued"]
 
@@ -100,8 +100,8 @@ def assert_enqueued(
     Raises AssertionError, which lists the enqueued tasks, and TypeError for a keyword that is neither a field nor an
     option or could be both. Pass the payload as an object then.
     """
-    wanted = read_wanted(handler, payload, words)
-    return _looked(database, lambda tasks: _require(wanted, tasks, times))
+    expectation = read_expectation(handler, payload, words)
+    return _judge(database, lambda tasks: _require(expectation, tasks, times))
 
 
 @overload
@@ -127,8 +127,8 @@ def assert_not_enqueued(
 
     Arguments and errors are those of `assert_enqueued`.
     """
-    wanted = read_wanted(handler, payload, words)
-    return _looked(database, lambda tasks: _refuse(wanted, tasks))
+    expectation = read_expectation(handler, payload, words)
+    return _judge(database, lambda tasks: _refuse(expectation, tasks))
 
 
 @overload
@@ -151,42 +151,46 @@ def all_enqueued(
     **words: Any,
 ) -> list[Task] | Awaitable[list[Task]]:
     """Return the matching tasks, oldest first. Arguments are those of `assert_enqueued`."""
-    wanted = read_wanted(handler, payload, words)
-    return _looked(database, lambda tasks: _found(wanted, tasks))
+    expectation = read_expectation(handler, payload, words)
+    return _judge(database, lambda tasks: _matches(expectation, tasks))
 
 
-def _looked(database: Any, judge: Callable[[Tasks], T]) -> T | Awaitable[T]:
-    async def look() -> T:
-        return judge(await ask_async(database, STORED))
+def _judge(database: Any, judge: Callable[[Tasks], T]) -> T | Awaitable[T]:
+    async def read_and_judge() -> T:
+        return judge(await run_query_async(database, STORED))
 
-    return look() if is_async(database) else judge(ask(database, STORED))
-
-
-def _found(wanted: Wanted, tasks: Tasks) -> list[Task]:
-    return [as_declared(wanted.returns, task) for task in tasks if wanted.is_met_by(task)]
+    return read_and_judge() if is_async(database) else judge(run_query(database, STORED))
 
 
-def _require(wanted: Wanted, tasks: Tasks, times: int | None) -> list[Task]:
-    found = _found(wanted, tasks)
+def _matches(expectation: Expectation, tasks: Tasks) -> list[Task]:
+    return [as_declared(expectation.returns, task) for task in tasks if expectation.is_met_by(task)]
+
+
+def _require(expectation: Expectation, tasks: Tasks, times: int | None) -> list[Task]:
+    found = _matches(expectation, tasks)
     if times is None and not found:
-        raise AssertionError(f"no {wanted} was enqueued; {_told(wanted, tasks)}")
+        raise AssertionError(f"no {expectation} was enqueued; {_description(expectation, tasks)}")
     if times is not None and len(found) != times:
-        raise AssertionError(f"{wanted}: {len(found)} were enqueued, not {times}; {_told(wanted, tasks)}")
+        raise AssertionError(
+            f"{expectation}: {len(found)} were enqueued, not {times}; {_description(expectation, tasks)}"
+        )
     return found
 
 
-def _refuse(wanted: Wanted, tasks: Tasks) -> None:
-    if found := _found(wanted, tasks):
+def _refuse(expectation: Expectation, tasks: Tasks) -> None:
+    if found := _matches(expectation, tasks):
         shown = "\n".join(f"  {_line(task)}" for task in found[:MOST_SHOWN])
-        raise AssertionError(f"a {wanted} was enqueued:\n{shown}{_rest(found)}")
+        raise AssertionError(f"a {expectation} was enqueued:\n{shown}{_count_of_more(found)}")
 
 
-def _told(wanted: Wanted, tasks: Tasks) -> str:
+def _description(expectation: Expectation, tasks: Tasks) -> str:
     if not tasks:
         return "no tasks were enqueued"
-    closest = sorted(tasks, key=lambda task: (task.handler != wanted.handler, len([*wanted.differences(task)])))
-    lines = [f"  {_line(task)}{_why_not(wanted, task)}" for task in closest[:MOST_SHOWN]]
-    return "the tasks are\n" + "\n".join(lines) + _rest(closest)
+    closest = sorted(
+        tasks, key=lambda task: (task.handler != expectation.handler, len([*expectation.differences(task)]))
+    )
+    lines = [f"  {_line(task)}{_differences(expectation, task)}" for task in closest[:MOST_SHOWN]]
+    return "the tasks are\n" + "\n".join(lines) + _count_of_more(closest)
 
 
 def _line(task: Task) -> str:
@@ -198,10 +202,10 @@ def _line(task: Task) -> str:
     return f"task {task.id} of {task.handler!r} ({task.state}, role {task.role!r}{key}{due}) {payload}"
 
 
-def _why_not(wanted: Wanted, task: Task) -> str:
-    differences = [*wanted.differences(task)]
+def _differences(expectation: Expectation, task: Task) -> str:
+    differences = [*expectation.differences(task)]
     return f": {'; '.join(differences)}" if differences else ""
 
 
-def _rest(tasks: Tasks) -> str:
+def _count_of_more(tasks: Tasks) -> str:
     return f"\n  and {len(tasks) - MOST_SHOWN} more" if len(tasks) > MOST_SHOWN else ""

@@ -25,7 +25,7 @@ from rolecall.sql import claims, keys, outside, roles, tasks, workers
 from rolecall.sql.statement import Statement
 from rolecall.telemetry import Emitter
 from rolecall.telemetry.context import current
-from rolecall.testing.asking import in_a_loop, on_loan
+from rolecall.testing.asking import in_a_loop, on_borrowed
 from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.execution import registry_of
@@ -79,7 +79,7 @@ def inline(
         raise ConfigError("is not in a transaction: begin one that your test rolls back", variable="connection")
     if isinstance(connection, psycopg.AsyncConnection):
         return _run(app, connection, most, raising=raising)
-    return in_a_loop(lambda: on_loan(connection, lambda loan: _run(app, loan, most, raising=raising)))
+    return in_a_loop(lambda: on_borrowed(connection, lambda borrowed: _run(app, borrowed, most, raising=raising)))
 
 
 async def _run(app: App, connection: AsyncConnection, most: int, *, raising: bool) -> list[Task]:
@@ -91,11 +91,11 @@ async def _run(app: App, connection: AsyncConnection, most: int, *, raising: boo
     await session.run(keys.declare(app.key_capacities))
     found = connection.info
     async with app.lifespan(Workplace(dsn=make_conninfo(found.dsn, password=found.password))):
-        inside = Inside(app, session, worker_id, raising=raising)
+        inline_runner = InlineRunner(app, session, worker_id, raising=raising)
         try:
-            return await inside.run(most)
+            return await inline_runner.run(most)
         finally:
-            await inside.close()
+            await inline_runner.close()
             if found.transaction_status is psycopg.pq.TransactionStatus.INTRANS:
                 await session.run(workers.deregister(worker_id))
 
@@ -118,7 +118,7 @@ class InTransaction:
         yield self._connection
 
 
-class Inside:
+class InlineRunner:
     """Claims, runs and finishes one call of a handler after the other."""
 
     def __init__(self, app: App, session: InTransaction, worker_id: int, *, raising: bool) -> None:
@@ -126,7 +126,7 @@ class Inside:
         self._worker_id = worker_id
         self._raising = raising
         self._in_flight = InFlight()
-        self._writer = Gathered()
+        self._writer = InlineWriter()
         self._afterwards = AfterCommitCalls()
         self._processes = Processes(ForkGuard(), app.carried)
         self._ran: dict[int, None] = {}  # in the order of their first starts
@@ -195,12 +195,12 @@ class Inside:
         self._afterwards.make_calls([held], verdicts)
         await self._afterwards.settle(AFTERWARDS_WITHIN)
         if type(held.report) is Failed:
-            await self._after_failure(task.id)
+            await self._raise_failure(task.id)
 
     async def _report(self, report: Report | None) -> dict[int, str]:
         return await self._session.run(claims.finish(self._worker_id, [report] if report else []))
 
-    async def _after_failure(self, task_id: int) -> None:
+    async def _raise_failure(self, task_id: int) -> None:
         task = await self._session.run(tasks.get(task_id))
         if task.state is TaskState.PENDING:
             await self._session.run(outside.trigger([task_id]))
@@ -208,7 +208,7 @@ class Inside:
             raise self._outcomes.errors.get(task_id) or HandlerError(task.error or "the task failed")
 
 
-class Gathered:
+class InlineWriter:
     """The finished tasks of one call."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from rolecall.db.migrator import ROLECALL, Migrations
 from rolecall.testing import memory, servers
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template, url_of
-from rolecall.testing.servers import given_or_embedded
+from rolecall.testing.servers import configured_or_embedded
 
 try:
     # In strict mode, pytest-asyncio accepts only fixtures that are marked as its own.
@@ -57,7 +57,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSe
     """A Postgres server for the session."""
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    with given_or_embedded(shared / "postgres") as server:
+    with configured_or_embedded(shared / "postgres") as server:
         yield server
 
 

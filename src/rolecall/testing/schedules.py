@@ -17,12 +17,12 @@ from rolecall.model.schedules import RunOutcome
 from rolecall.model.tasks import Task
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement, single
-from rolecall.testing.asking import in_a_loop, on_loan
+from rolecall.testing.asking import in_a_loop, on_borrowed
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
 from rolecall.worker.registration import declare_unchecked
 
-__all__ = ["Fired", "Session", "declared", "fire_schedules", "next_run"]
+__all__ = ["Fired", "Session", "fire_schedules", "next_run", "store_declarations"]
 
 T = TypeVar("T")
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -98,11 +98,11 @@ def fire_schedules(
     if isinstance(database, psycopg.AsyncConnection):
         return call(database)
     if isinstance(database, psycopg.Connection):
-        return in_a_loop(lambda: on_loan(database, call))
-    return in_a_loop(lambda: _connected(dsn_of(database), call))
+        return in_a_loop(lambda: on_borrowed(database, call))
+    return in_a_loop(lambda: _connection(dsn_of(database), call))
 
 
-async def _connected(dsn: str, call: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+async def _connection(dsn: str, call: Callable[[AsyncConnection], Awaitable[T]]) -> T:
     async with await connect_async(dsn, "schedules") as connection:
         return await call(connection)
 
@@ -118,7 +118,7 @@ class Session:
 
 
 async def _fire(session: Session, app: App, clock: Clock | None, until: datetime | timedelta | None) -> list[Fired]:
-    await declared(session, app)
+    await store_declarations(session, app)
     latest = await session.run(LATEST_RUN)
     await fire(session)
     if clock is not None and until is not None:
@@ -128,7 +128,7 @@ async def _fire(session: Session, app: App, clock: Clock | None, until: datetime
             await fire(session)
         await _move(session, clock, max(end, clock.now()))
     runs = await session.run(_runs_after(latest))
-    return [await _fired(session, run) for run in runs]
+    return [await _read_fired(session, run) for run in runs]
 
 
 async def _move(session: Session, clock: Clock, moment: datetime) -> None:
@@ -136,7 +136,7 @@ async def _move(session: Session, clock: Clock, moment: datetime) -> None:
     await clock.show(session.connection)
 
 
-async def declared(session: Session, app: App) -> None:
+async def store_declarations(session: Session, app: App) -> None:
     """Store the app's declarations, as a worker does when it starts."""
     app.check()
     await declare_unchecked(session, app)
@@ -157,7 +157,7 @@ def _runs_after(latest: int) -> Statement[list[Run]]:
     )
 
 
-async def _fired(session: Session, run: Run) -> Fired:
+async def _read_fired(session: Session, run: Run) -> Fired:
     schedule, slot, outcome, missed, task_id, error = run
     fired = Fired(schedule=schedule, slot=slot, outcome=outcome, missed=missed, task=None, error=error)
     if task_id is None:

@@ -17,7 +17,7 @@ from rolecall.db.migrator import ROLECALL
 from rolecall.testing import memory
 from rolecall.testing.databases import TestServer, template
 
-__all__ = ["close", "given_or_embedded", "of_this_process", "template_of_this_process"]
+__all__ = ["close", "configured_or_embedded", "of_this_process", "template_of_this_process"]
 
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Its data needs neither durability nor much memory.
@@ -25,10 +25,10 @@ THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_
 
 
 @contextmanager
-def given_or_embedded(folder: Path) -> Iterator[TestServer]:
+def configured_or_embedded(folder: Path) -> Iterator[TestServer]:
     """Yield the server of ROLECALL_TEST_SERVER, or an embedded one in memory or in the folder."""
-    if given := os.environ.get(VARIABLE):
-        yield TestServer(given)
+    if url := os.environ.get(VARIABLE):
+        yield TestServer(url)
         return
     in_memory = memory.room()
     with EmbeddedServer(in_memory or folder, options=THROW_AWAY) as server:
@@ -42,7 +42,7 @@ def of_this_process() -> TestServer:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         UNTIL_CLOSED.callback(memory.forget)
     folder = UNTIL_CLOSED.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
-    return UNTIL_CLOSED.enter_context(given_or_embedded(Path(folder) / "postgres"))
+    return UNTIL_CLOSED.enter_context(configured_or_embedded(Path(folder) / "postgres"))
 
 
 def template_of_this_process(app: App | None) -> str:

@@ -16,7 +16,7 @@ from rolecall.model.durations import in_seconds
 from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import NewTask, Task
 
-__all__ = ["AnyHandler", "Wanted", "read_wanted"]
+__all__ = ["AnyHandler", "Expectation", "read_expectation"]
 
 AnyHandler = HandlerDefinition[..., Any] | NewTask | str
 # The stored facts of a task. `after` is relative to the enqueue.
@@ -42,7 +42,7 @@ CLOSE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Expectation:
     """An expected task. Payload fields that are not named can have any value, also in nested objects."""
 
     handler: str | None
@@ -51,9 +51,9 @@ class Wanted:
     returns: ReadsResult | None = None
 
     def __str__(self) -> str:
-        said = [f"{name}={value!r}" for name, value in (*self.payload.items(), *self.options.items())]
+        texts = [f"{name}={value!r}" for name, value in (*self.payload.items(), *self.options.items())]
         of = "" if self.handler is None else f" of {self.handler!r}"
-        return f"task{of} with {', '.join(said)}" if said else f"task{of}"
+        return f"task{of} with {', '.join(texts)}" if texts else f"task{of}"
 
     def is_met_by(self, task: Task) -> bool:
         return next(self.differences(task), None) is None
@@ -66,63 +66,63 @@ class Wanted:
         for name, value in self.options.items():
             found = _option_of(task, name)
             if not _is_option(name, value, found):
-                yield f"{name} is {_shown(found)}, not {_shown(value)}"
+                yield f"{name} is {_format_value(found)}, not {_format_value(value)}"
 
 
-def read_wanted(what: object, payload: Mapping[str, object] | None, words: Mapping[str, Any]) -> Wanted:
+def read_expectation(what: object, payload: Mapping[str, object] | None, words: Mapping[str, Any]) -> Expectation:
     """Read the arguments of an assertion, which are those of an enqueue: payload fields and options.
 
     If the payload is given as one object, all keywords are options. Raises TypeError for a keyword that is neither a
     field nor an option, or that could be both, and for an option that is not stored.
     """
     options = {word: value for word, value in words.items() if payload is not None or word in OPTIONS}
-    named = {word: value for word, value in words.items() if word not in options}
-    expected = dict(payload or named)
+    fields_by_keyword = {word: value for word, value in words.items() if word not in options}
+    expected = dict(payload or fields_by_keyword)
     name: str | None = None
     returns: ReadsResult | None = None
     match what:
         case NewTask():
-            name, expected, options = what.handler, {**what.payload, **expected}, {**_said_of(what), **options}
+            name, expected, options = what.handler, {**what.payload, **expected}, {**_options_of(what), **options}
             returns = what.returns
         case HandlerDefinition():
             _require_fields(what, expected, words if payload is None else {})
-            asked = {word: value for word, value in what.asked.items() if word != "connection"}
-            name, options, returns = what.name, {**asked, **options}, what.returns
+            own_options = {word: value for word, value in what.asked.items() if word != "connection"}
+            name, options, returns = what.name, {**own_options, **options}, what.returns
         case str() | None:
             name = what
         case _:
             raise TypeError(f"expected a handler, its name or a task, got {type(what).__name__}")
-    _require_told(options)
-    return Wanted(handler=name, payload=expected, options=options, returns=returns)
+    _require_stored_options(options)
+    return Expectation(handler=name, payload=expected, options=options, returns=returns)
 
 
-def _said_of(task: NewTask) -> dict[str, object]:
-    unsaid = {"handler", "payload", "trace_context", "returns"}
-    said = {}
+def _options_of(task: NewTask) -> dict[str, object]:
+    ignored_names = {"handler", "payload", "trace_context", "returns"}
+    options = {}
     for field in fields(NewTask):
         value = getattr(task, field.name)
         default = field.default_factory() if field.default_factory is not MISSING else field.default
-        if field.name not in unsaid and value != default:
-            said[field.name] = value
-    return said
+        if field.name not in ignored_names and value != default:
+            options[field.name] = value
+    return options
 
 
 def _require_fields(
     handler: HandlerDefinition[..., Any], expected: Mapping[str, object], words: Mapping[str, object]
 ) -> None:
-    known = handler.signature.fields
-    for word in known.keys() & OPTIONS & words.keys():
+    known_fields = handler.signature.fields
+    for word in known_fields.keys() & OPTIONS & words.keys():
         raise TypeError(
             f"{word}= is a field of {handler.name!r} and an option of a task: give the payload as one argument"
         )
     # A missing field never matches, unless it is expected to be missing.
-    for word in expected.keys() - known.keys() if known and handler.strict else ():
+    for word in expected.keys() - known_fields.keys() if known_fields and handler.strict else ():
         raise TypeError(
-            f"{word}= is neither a field of {handler.name!r} nor an option{_close_to(word, {*known, *OPTIONS})}"
+            f"{word}= is neither a field of {handler.name!r} nor an option{_close_to(word, {*known_fields, *OPTIONS})}"
         )
 
 
-def _require_told(options: Mapping[str, object]) -> None:
+def _require_stored_options(options: Mapping[str, object]) -> None:
     for word in options.keys() - OPTIONS:
         hint = _close_to(word, OPTIONS) or f"; the options are {', '.join(sorted(OPTIONS))}"
         raise TypeError(f"{word}= is not an option of a stored task{hint}")
@@ -131,20 +131,20 @@ def _require_told(options: Mapping[str, object]) -> None:
         raise ValueError(f"scheduled_for needs a time zone, got {moment.isoformat()}")
 
 
-def _close_to(word: str, known: set[str] | frozenset[str]) -> str:
-    close = get_close_matches(word, known, n=1)
+def _close_to(word: str, known_names: set[str] | frozenset[str]) -> str:
+    close = get_close_matches(word, known_names, n=1)
     return f"; did you mean {close[0]}=?" if close else ""
 
 
 def _payload_differences(path: str, expected: Mapping[str, object], found: Mapping[str, object]) -> Iterator[str]:
     for name, value in expected.items():
-        here = f"{path}{name}"
+        place = f"{path}{name}"
         if name not in found:
-            yield f"there is no {here}"
+            yield f"there is no {place}"
         elif isinstance(value, Mapping) and isinstance(inner := found[name], Mapping):
-            yield from _payload_differences(f"{here}.", value, inner)
+            yield from _payload_differences(f"{place}.", value, inner)
         elif not _is_value(value, found[name]):
-            yield f"{here} is {found[name]!r}, not {value!r}"
+            yield f"{place} is {found[name]!r}, not {value!r}"
 
 
 def _is_value(value: object, found: object) -> bool:
@@ -179,7 +179,7 @@ def _seconds(value: Any) -> float | None:
     return in_seconds(value) if isinstance(value, int | float | timedelta) else None
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return (
         value.isoformat()
         if isinstance(value, datetime)

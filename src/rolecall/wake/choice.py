@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from rolecall.config.brokers import NATS, WORDS, BrokerAddress, broker_address
-from rolecall.config.parsing import Unfit
+from rolecall.config.parsing import InvalidText
 from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.wake.in_process import THIS_PROCESS, Silence
@@ -22,7 +22,7 @@ def choose(notifications: str | Transport, postgres: Transport) -> Transport:
     """
     if not isinstance(notifications, str):
         return notifications
-    match require_named(notifications):
+    match parse_notifications(notifications):
         case BrokerAddress() as address:
             return broker(address)
         case "poll":
@@ -33,15 +33,15 @@ def choose(notifications: str | Transport, postgres: Transport) -> Transport:
             return postgres
 
 
-def require_named(notifications: str | Transport) -> str | BrokerAddress | Transport:
+def parse_notifications(notifications: str | Transport) -> str | BrokerAddress | Transport:
     """Return what a text names: a keyword or a broker. Raises ConfigError for anything else."""
     if not isinstance(notifications, str) or notifications in WORDS:
         return notifications
     try:
         return broker_address(notifications)
-    except Unfit as unfit:
-        shown = notifications if unfit.shown is None else unfit.shown
-        raise ConfigError(f"{shown!r} {unfit.problem}", variable="notifications", value=shown) from None
+    except InvalidText as error:
+        shown = notifications if error.shown is None else error.shown
+        raise ConfigError(f"{shown!r} {error.problem}", variable="notifications", value=shown) from None
 
 
 def broker(address: BrokerAddress) -> Transport:

@@ -15,7 +15,7 @@ from rolecall.wake.transport import Message, Reach
 class _Subscriber:
     loop: asyncio.AbstractEventLoop
     channels: frozenset[str]
-    heard: asyncio.Queue[Message]
+    messages: asyncio.Queue[Message]
 
 
 class InProcess:
@@ -37,8 +37,8 @@ class InProcess:
         with self._lock:
             self.subscribers |= {subscriber}
         try:
-            async with aclosing(_each(subscriber.heard)) as heard:
-                yield heard
+            async with aclosing(_each(subscriber.messages)) as messages:
+                yield messages
         finally:
             with self._lock:
                 self.subscribers -= {subscriber}
@@ -46,7 +46,7 @@ class InProcess:
     def say(self, channel: str, payload: str) -> None:
         for subscriber in self.subscribers:
             if channel in subscriber.channels and not subscriber.loop.is_closed():
-                subscriber.loop.call_soon_threadsafe(subscriber.heard.put_nowait, (channel, payload))
+                subscriber.loop.call_soon_threadsafe(subscriber.messages.put_nowait, (channel, payload))
 
     async def publish(self, channel: str, payload: str) -> None:
         self.say(channel, payload)
@@ -63,8 +63,8 @@ class Silence:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:  # noqa: ARG002
-        async with aclosing(_each(asyncio.Queue())) as heard:
-            yield heard
+        async with aclosing(_each(asyncio.Queue())) as messages:
+            yield messages
 
     async def publish(self, channel: str, payload: str) -> None:
         """Do nothing."""
@@ -77,6 +77,6 @@ class Silence:
 THIS_PROCESS = InProcess()
 
 
-async def _each(heard: asyncio.Queue[Message]) -> AsyncGenerator[Message, None]:
+async def _each(messages: asyncio.Queue[Message]) -> AsyncGenerator[Message, None]:
     while True:
-        yield await heard.get()
+        yield await messages.get()

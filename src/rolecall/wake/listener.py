@@ -18,7 +18,15 @@ from psycopg import AsyncConnection
 
 from rolecall.model.errors import RolecallError
 from rolecall.sql.statement import Statement
-from rolecall.wake.transport import BACK, BEAT_CHANNEL, Deaf, DeafForGood, Message, Reach, Transport
+from rolecall.wake.transport import (
+    BACK,
+    BEAT_CHANNEL,
+    Message,
+    NotificationsUnavailable,
+    NotificationsUnsupported,
+    Reach,
+    Transport,
+)
 from rolecall.wake.waker import Backoff
 
 Connection = AsyncConnection[tuple[Any, ...]]
@@ -38,27 +46,27 @@ class ListenerOptions:
 class Listener:
     """Receives notifications until `run()` is cancelled. `hears` maps channels to functions of the payload.
 
-    `on_return` is called after each reconnect, because earlier notifications are lost. `on_deaf` is called with the
-    error when notifications stop. No error is fatal: poll more often while `deaf`.
+    `on_return` is called after each reconnect, because earlier notifications are lost. `on_failure` is called with the
+    error when notifications stop. No error is fatal: poll more often while `is_cut_off`.
     """
 
     def __init__(
         self,
         transport: Transport,
-        hears: Mapping[str, Callable[[str], None]],
+        handlers: Mapping[str, Callable[[str], None]],
         on_return: Callable[[], None],
         *,
-        on_deaf: Callable[[Exception], None] | None = None,
+        on_failure: Callable[[Exception], None] | None = None,
         options: ListenerOptions | None = None,
     ) -> None:
         self._transport = transport
-        self._hears = hears
+        self._handlers = handlers
         self._on_return = on_return
-        self._on_deaf = on_deaf
+        self._on_failure = on_failure
         self._options = options or ListenerOptions()
         self._backoff = Backoff(self._options.first_retry, self._options.longest_retry)
         self._alive = False
-        self._warned = False
+        self._has_warned = False
         self._silence: asyncio.TimerHandle | None = None
 
     @property
@@ -67,7 +75,7 @@ class Listener:
         return self._alive
 
     @property
-    def deaf(self) -> bool:
+    def is_cut_off(self) -> bool:
         """True while notifications should arrive but do not."""
         return self._transport.reach is not Reach.NOTHING and not self._alive
 
@@ -76,11 +84,11 @@ class Listener:
         while self._transport.reach is not Reach.NOTHING:
             try:
                 await self._listen_once()
-            except DeafForGood as error:
-                self._went_deaf(error)
+            except NotificationsUnsupported as error:
+                self._note_failure(error)
                 return
             except Exception as error:  # noqa: BLE001 - retried after any error
-                self._went_deaf(error)
+                self._note_failure(error)
             finally:
                 self._alive = False
                 self._expect_no_beat()
@@ -88,26 +96,26 @@ class Listener:
 
     async def _listen_once(self) -> None:
         relayed = self._transport.reach is Reach.RELAYED
-        channels = (*self._hears, BEAT_CHANNEL) if relayed else tuple(self._hears)
-        async with self._transport.subscribe(channels) as heard:
+        channels = (*self._handlers, BEAT_CHANNEL) if relayed else tuple(self._handlers)
+        async with self._transport.subscribe(channels) as messages:
             if relayed:
                 self._expect_beat()
             else:
-                self._hears_again()
-            await self._hear(heard)
-        raise Deaf(f"{self._transport.name} ended the subscription")
+                self._note_recovery()
+            await self._receive(messages)
+        raise NotificationsUnavailable(f"{self._transport.name} ended the subscription")
 
-    async def _hear(self, heard: AsyncIterator[Message]) -> None:
-        async for channel, payload in heard:
+    async def _receive(self, messages: AsyncIterator[Message]) -> None:
+        async for channel, payload in messages:
             if channel == BEAT_CHANNEL:
                 self._beat(payload)
-            elif hear := self._hears.get(channel):
-                hear(payload)
+            elif handler := self._handlers.get(channel):
+                handler(payload)
 
     def _beat(self, payload: str) -> None:
         self._expect_beat()
         if payload == BACK or not self._alive:
-            self._hears_again()
+            self._note_recovery()
 
     def _expect_beat(self) -> None:
         self._expect_no_beat()
@@ -120,26 +128,28 @@ class Listener:
 
     def _fell_silent(self) -> None:
         self._alive = False
-        self._went_deaf(Deaf(f"no relay forwards to {self._transport.name}: see `rolecall relay`"))
+        self._note_failure(
+            NotificationsUnavailable(f"no relay forwards to {self._transport.name}: see `rolecall relay`")
+        )
 
-    def _hears_again(self) -> None:
-        if self._warned:
+    def _note_recovery(self) -> None:
+        if self._has_warned:
             log.info("Notifications arrive again")
         elif not self._alive:
             log.info("Notifications arrive through %s", self._transport.name)
         self._alive = True
-        self._warned = False
+        self._has_warned = False
         self._backoff.reset()
         self._on_return()
 
-    def _went_deaf(self, error: Exception) -> None:
-        level = logging.DEBUG if self._warned else logging.WARNING
+    def _note_failure(self, error: Exception) -> None:
+        level = logging.DEBUG if self._has_warned else logging.WARNING
         # Errors of ours and of the network explain themselves. Any other error is a bug and needs its traceback.
         unexpected = None if isinstance(error, (RolecallError, OSError)) else error
         log.log(level, "No notifications, polling instead: %s", error, exc_info=unexpected)
-        if self._on_deaf is not None and not self._warned:
-            self._on_deaf(error)
-        self._warned = True
+        if self._on_failure is not None and not self._has_warned:
+            self._on_failure(error)
+        self._has_warned = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +179,7 @@ class PostgresTransport:
     """Subscribes with LISTEN on a connection from `connect`.
 
     `send` notifies on another connection. Behind a transaction pooler, LISTEN succeeds but nothing arrives, which only
-    a round trip reveals. That does not change, so it raises DeafForGood.
+    a round trip reveals. That does not change, so it raises NotificationsUnsupported.
     """
 
     name = "Postgres"
@@ -184,62 +194,67 @@ class PostgresTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Test that notifications arrive, then listen. Raises DeafForGood behind a pooler, and Deaf."""
-        with _deaf():
+        """Test that notifications arrive, then listen.
+
+        Raises NotificationsUnsupported behind a pooler, and NotificationsUnavailable.
+        """
+        with _translated():
             connection = await self._connect()
         try:
             probe = probe_channel()
-            with _deaf():
+            with _translated():
                 await self._prove(connection, probe)
                 for channel in channels:
-                    await self._ask(connection, f"listen {channel}")
-                await self._ask(connection, f"unlisten {probe}")
-            async with aclosing(self._hear(connection, channels)) as heard:
-                yield heard
+                    await self._query(connection, f"listen {channel}")
+                await self._query(connection, f"unlisten {probe}")
+            async with aclosing(self._receive(connection, channels)) as messages:
+                yield messages
         finally:
             await connection.close()
 
     async def publish(self, channel: str, payload: str) -> None:
-        with _deaf():
+        with _translated():
             await self._send(notify(channel, payload))
 
     async def close(self) -> None:
         """Do nothing: each subscription closes its own connection."""
 
     async def _prove(self, connection: Connection, probe: str) -> None:
-        ((served_by,),) = await self._ask(connection, "select pg_backend_pid()")
+        ((served_by,),) = await self._query(connection, "select pg_backend_pid()")
         pooled = served_by != connection.info.backend_pid
         within = self._options.probe_within_pooled if pooled else self._options.probe_within
         await self._listen_first(connection, probe)
         await self._send(notify(probe))
         if await _comes(connection, probe, within):
             return
-        await self._ask(connection, f"unlisten {probe}")
+        await self._query(connection, f"unlisten {probe}")
         if pooled:
-            raise DeafForGood("this connection goes through a pooler; set ROLECALL_LISTEN_URL to a direct one")
-        raise Deaf("LISTEN works, but nothing arrives")
+            raise NotificationsUnsupported(
+                "this connection goes through a pooler; set ROLECALL_LISTEN_URL to a direct one"
+            )
+        raise NotificationsUnavailable("LISTEN works, but nothing arrives")
 
     async def _listen_first(self, connection: Connection, channel: str) -> None:
         try:
-            await self._ask(connection, f"listen {channel}")
+            await self._query(connection, f"listen {channel}")
         except psycopg.OperationalError:
             raise
         except psycopg.Error:
             # Old entries of the notification queue can make LISTEN fail. Querying the queue's usage advances its tail.
-            await self._ask(connection, "select pg_notification_queue_usage()")
-            await self._ask(connection, f"listen {channel}")
+            await self._query(connection, "select pg_notification_queue_usage()")
+            await self._query(connection, f"listen {channel}")
 
-    async def _hear(self, connection: Connection, channels: Collection[str]) -> AsyncGenerator[Message, None]:
-        with _deaf():
+    async def _receive(self, connection: Connection, channels: Collection[str]) -> AsyncGenerator[Message, None]:
+        with _translated():
             while True:
                 async with aclosing(connection.notifies(timeout=self._options.test_every)) as notifies:
-                    async for heard in notifies:
-                        yield heard.channel, heard.payload
-                listening = await self._ask(connection, "select pg_listening_channels()")
+                    async for notify_ in notifies:
+                        yield notify_.channel, notify_.payload
+                listening = await self._query(connection, "select pg_listening_channels()")
                 if not {channel for (channel,) in listening} >= set(channels):
-                    raise Deaf("the server has dropped the subscriptions of this session")
+                    raise NotificationsUnavailable("the server has dropped the subscriptions of this session")
 
-    async def _ask(self, connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    async def _query(self, connection: Connection, query: str) -> list[tuple[Any, ...]]:
         async with asyncio.timeout(self._options.answer_within):
             cursor = await connection.execute(query.encode())
             return await cursor.fetchall() if cursor.description else []
@@ -255,8 +270,8 @@ async def _comes(connection: Connection, channel: str, within: float) -> bool:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise Deaf(str(error)) from error
+        raise NotificationsUnavailable(str(error)) from error

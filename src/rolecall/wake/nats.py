@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from rolecall.config.brokers import BrokerAddress
-from rolecall.wake.transport import Deaf, Message, Reach
+from rolecall.wake.transport import Message, NotificationsUnavailable, Reach
 
 TEST_EVERY = 5
 ANSWER_WITHIN = 5
@@ -35,36 +35,39 @@ class NatsTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe on a separate connection. The server has confirmed it when the block begins. Raises Deaf."""
-        heard: asyncio.Queue[Message | None] = asyncio.Queue()
+        """Subscribe on a separate connection. The server has confirmed it when the block begins.
+
+        Raises NotificationsUnavailable.
+        """
+        messages: asyncio.Queue[Message | None] = asyncio.Queue()
 
         async def take(channel: str, message: Msg) -> None:
-            heard.put_nowait((channel, message.data.decode(errors="replace")))
+            messages.put_nowait((channel, message.data.decode(errors="replace")))
 
         async def closed() -> None:
-            heard.put_nowait(None)
+            messages.put_nowait(None)
 
-        with _deaf():
+        with _translated():
             client = await self._connect(closed)
         try:
-            with _deaf():
+            with _translated():
                 for channel in channels:
-                    await client.subscribe(self._prefixed(channel), cb=partial(take, channel))
+                    await client.subscribe(self._subject(channel), cb=partial(take, channel))
                 await _settle(client, ANSWER_WITHIN)
-            yield _until_closed(heard)
+            yield _read_messages(messages)
         finally:
             await _close(client)
 
     async def publish(self, channel: str, payload: str) -> None:
-        """Publish, and wait until the server has received it. Raises Deaf if it does not answer."""
+        """Publish, and wait until the server has received it. Raises NotificationsUnavailable if it does not answer."""
         async with self._turn:
             try:
-                with _deaf():
+                with _translated():
                     if self._publisher is None:
-                        self._publisher = await self._connect(_ignored)
-                    await self._publisher.publish(self._prefixed(channel), payload.encode())
+                        self._publisher = await self._connect(_ignore)
+                    await self._publisher.publish(self._subject(channel), payload.encode())
                     await _settle(self._publisher, PUBLISHED_WITHIN)
-            except Deaf:
+            except NotificationsUnavailable:
                 await self._drop()
                 raise
 
@@ -84,7 +87,7 @@ class NatsTransport:
                 return await _connect(url, closed)
         return await _connect(last, closed)
 
-    def _prefixed(self, channel: str) -> str:
+    def _subject(self, channel: str) -> str:
         return f"{self._prefix}.{channel}" if self._prefix else channel
 
 
@@ -101,7 +104,7 @@ async def _connect(url: str, closed: Closed) -> Client:
                 connect_timeout=ANSWER_WITHIN,
                 ping_interval=TEST_EVERY,
                 max_outstanding_pings=1,
-                error_cb=_ignored,
+                error_cb=_ignore,
                 closed_cb=closed,
             )
     except BaseException:
@@ -116,10 +119,10 @@ async def _settle(client: Client, seconds: int) -> None:
     await client.flush(seconds)
 
 
-async def _until_closed(heard: asyncio.Queue[Message | None]) -> AsyncIterator[Message]:
-    while (message := await heard.get()) is not None:
+async def _read_messages(messages: asyncio.Queue[Message | None]) -> AsyncIterator[Message]:
+    while (message := await messages.get()) is not None:
         yield message
-    raise Deaf("the NATS server is unavailable")
+    raise NotificationsUnavailable("the NATS server is unavailable")
 
 
 async def _close(client: Client) -> None:
@@ -129,13 +132,13 @@ async def _close(client: Client) -> None:
             await client.close()
 
 
-async def _ignored(*_told: object) -> None:
+async def _ignore(*_told: object) -> None:
     """Ignore errors here, because the caller gets them as well."""
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         yield
     except (NatsError, OSError, TimeoutError) as error:
-        raise Deaf(f"NATS: {error}" if str(error) else "NATS does not answer") from error
+        raise NotificationsUnavailable(f"NATS: {error}" if str(error) else "NATS does not answer") from error

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.redis import link_to
 from rolecall.config.brokers import BrokerAddress
-from rolecall.wake.transport import Deaf, Message, Reach
+from rolecall.wake.transport import Message, NotificationsUnavailable, Reach
 
 TEST_EVERY = 10.0
 ANSWER_WITHIN = 5.0
@@ -29,17 +29,20 @@ class RedisTransport:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        """Subscribe on a separate connection. The server has confirmed it when the block begins. Raises Deaf."""
+        """Subscribe on a separate connection. The server has confirmed it when the block begins.
+
+        Raises NotificationsUnavailable.
+        """
         # Not with the library's pub/sub, which reconnects silently. The listener must know about gaps.
         connection = self._link.connection()
         try:
-            with _deaf():
+            with _translated():
                 await connection.connect()  # type: ignore[no-untyped-call]  # theirs
                 await connection.send_command("SUBSCRIBE", *(self._prefix + channel for channel in channels))
                 for _ in channels:
                     await connection.read_response()
-            async with aclosing(self._hear(connection)) as heard:
-                yield heard
+            async with aclosing(self._receive(connection)) as messages:
+                yield messages
         finally:
             await connection.disconnect(nowait=True)
 
@@ -50,15 +53,15 @@ class RedisTransport:
     async def close(self) -> None:
         await self._link.close()
 
-    async def _hear(self, connection: AbstractConnection) -> AsyncGenerator[Message, None]:
-        asked = False
-        with _deaf():
+    async def _receive(self, connection: AbstractConnection) -> AsyncGenerator[Message, None]:
+        has_pinged = False
+        with _translated():
             while True:
-                within = ANSWER_WITHIN if asked else TEST_EVERY
+                within = ANSWER_WITHIN if has_pinged else TEST_EVERY
                 reply = await connection.read_response(timeout=within, disconnect_on_error=False)
-                if reply is None and asked:
-                    raise Deaf("Redis does not answer")
-                asked = reply is None
+                if reply is None and has_pinged:
+                    raise NotificationsUnavailable("Redis does not answer")
+                has_pinged = reply is None
                 if reply is None:
                     await connection.send_command("PING")
                 elif reply[0] == b"message":
@@ -66,9 +69,9 @@ class RedisTransport:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         with cuts_as_os_errors():
             yield
     except (RedisError, OSError) as error:
-        raise Deaf(str(error) or "Redis does not answer") from error
+        raise NotificationsUnavailable(str(error) or "Redis does not answer") from error

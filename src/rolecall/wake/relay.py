@@ -38,10 +38,10 @@ class Relay:
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._missed = True
-        self._away = False
+        self._is_away = False
         self._beat_at = 0.0
-        hears = {channel: partial(self._take, channel) for channel in CHANNELS}
-        self._listener = Listener(source, hears, self._returned, options=options)
+        handlers = {channel: partial(self._take, channel) for channel in CHANNELS}
+        self._listener = Listener(source, handlers, self._note_return, options=options)
 
     @property
     def target(self) -> str:
@@ -51,12 +51,12 @@ class Relay:
     async def run(self) -> None:
         """Forward until cancelled. Returns only if notifications can never arrive, behind a pooler."""
         log.info("Forwarding notifications from %s to %s", self._source.name, self.target)
-        passing = asyncio.create_task(self._pass_on_for_ever(), name="rolecall-relay")
+        forwarding = asyncio.create_task(self._forward_forever(), name="rolecall-relay")
         try:
             await self._listener.run()
         finally:
-            passing.cancel()
-            await asyncio.wait({passing})
+            forwarding.cancel()
+            await asyncio.wait({forwarding})
             with suppress(RolecallError, OSError):
                 await self._target.close()
 
@@ -68,22 +68,22 @@ class Relay:
         self._waiting.append((channel, payload))
         self._waker.nudge()
 
-    def _returned(self) -> None:
+    def _note_return(self) -> None:
         self._missed = True
         self._waker.nudge()
 
-    async def _pass_on_for_ever(self) -> None:
+    async def _forward_forever(self) -> None:
         while True:
             try:
-                await self._pass_on()
+                await self._forward()
             except Exception as error:  # noqa: BLE001 - retried after any error
-                self._failed(error)
+                self._note_failure(error)
                 await asyncio.sleep(self._backoff.next())
             else:
-                self._succeeded()
+                self._note_success()
                 await self._waker.wait(max(0.0, self._beat_at - monotonic()))
 
-    async def _pass_on(self) -> None:
+    async def _forward(self) -> None:
         while self._waiting:
             await self._target.publish(*self._waiting.popleft())
         now = monotonic()
@@ -93,16 +93,16 @@ class Relay:
                 missed, self._missed = self._missed, False
                 await self._target.publish(BEAT_CHANNEL, BACK if missed else "")
 
-    def _failed(self, error: Exception) -> None:
+    def _note_failure(self, error: Exception) -> None:
         self._missed = True
         self._waiting.clear()
-        level = logging.DEBUG if self._away else logging.WARNING
+        level = logging.DEBUG if self._is_away else logging.WARNING
         unexpected = None if isinstance(error, (RolecallError, OSError)) else error
         log.log(level, "Cannot forward notifications to %s: %s", self._target.name, error, exc_info=unexpected)
-        self._away = True
+        self._is_away = True
 
-    def _succeeded(self) -> None:
-        if self._away:
+    def _note_success(self) -> None:
+        if self._is_away:
             log.info("Forwarding notifications to %s again", self._target.name)
-        self._away = False
+        self._is_away = False
         self._backoff.reset()

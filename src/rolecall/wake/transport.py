@@ -65,9 +65,9 @@ class Transport(Protocol):
         """Release all resources. Idempotent, also if nothing was opened."""
 
 
-class Deaf(RolecallError):
+class NotificationsUnavailable(RolecallError):
     """Notifications are temporarily unavailable."""
 
 
-class DeafForGood(Deaf):
+class NotificationsUnsupported(NotificationsUnavailable):
     """Notifications are permanently unavailable, so that retrying is useless."""

@@ -70,14 +70,14 @@ class PaceOptions:
 class Pace:
     """Computes the delay until the next poll from the time since work was last found.
 
-    `deaf` means that notifications are expected but do not arrive.
+    `is_cut_off` means that notifications are expected but do not arrive.
     """
 
-    __slots__ = ("_deaf", "_dry_since", "_options", "_quick")
+    __slots__ = ("_dry_since", "_is_cut_off", "_options", "_quick")
 
-    def __init__(self, options: PaceOptions, deaf: Callable[[], bool]) -> None:
+    def __init__(self, options: PaceOptions, is_cut_off: Callable[[], bool]) -> None:
         self._options = options
-        self._deaf = deaf
+        self._is_cut_off = is_cut_off
         self._dry_since: float | None = None
         self._quick = QUICK_FIRST
 
@@ -109,7 +109,7 @@ class Pace:
 
     def _slow_delay(self) -> float:
         interval = self._options.poll_interval
-        if self._deaf():
+        if self._is_cut_off():
             interval = min(interval, DEAF_INTERVAL)
         return interval * random.uniform(1 - self._options.spread, 1 + self._options.spread)
 

@@ -20,11 +20,11 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import Pooler, async_pool, connect_async
 from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError, InvalidDeclaration
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.handoff import Handoff
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
-from rolecall.service.shared import Shared
+from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.sql import doctor, overview
@@ -37,22 +37,22 @@ from rolecall.web.dashboard.rendering import Renderer, renderer
 from rolecall.web.dashboard.routing import Pages, answer_pages
 from rolecall.web.dependencies import caller_of, routers_of
 from rolecall.web.http import KnownHosts, SecurityHeaders
-from rolecall.web.idempotency import keep_answers
-from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, OpenToAll
+from rolecall.web.idempotency import install_idempotency
+from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, NoAuthentication
 from rolecall.web.limits import Limits
 from rolecall.web.logins import Logins
 from rolecall.web.new_tasks import TaskRequest
 from rolecall.web.problems import PROBLEMS, answer_problems
-from rolecall.web.query_words import refuse_unknown_words
+from rolecall.web.query_words import reject_unknown_parameters
 from rolecall.web.rates import Rates
 from rolecall.web.refusals import Refusals
 from rolecall.web.second_names import SecondNames
 from rolecall.web.shared_rates import SharedRates
-from rolecall.web.state import LONGEST_READ, Access, WebState, keep_state
+from rolecall.web.state import LONGEST_READ, Access, WebState, set_state
 from rolecall.web.task_filters import Listing
 from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
 
-__all__ = ["build", "work_out_routes"]
+__all__ = ["build", "precompute_routes"]
 
 CONNECTIONS = 8
 # Seconds that a request waits for a free connection.
@@ -60,7 +60,7 @@ WAIT = 4.0
 PATIENCE = 0.1
 # Seconds for which all scrapes get the same gauges.
 GAUGES_EVERY = 15.0
-KNOWN_WORDS = Depends(refuse_unknown_words)
+KNOWN_WORDS = Depends(reject_unknown_parameters)
 # Fields of the API, which no field alias or constant may shadow.
 OWN_WORDS = frozenset().union(
     *(body.model_fields for body in (TaskRequest, Listing, NewSchedule)),
@@ -115,18 +115,18 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
         redirect_slashes=False,  # the redirect would use the client's Host header
     )
     application.hosts, application.browser_host = hosts, state.access.browser_host
-    keep_state(application, state)
+    set_state(application, state)
     answer_problems(application)
     answer_pages(application)
     documentation.complete(application, state.names)
-    keep_answers(application)
+    install_idempotency(application)
     application.add_middleware(Limits, identify=caller_of)
     for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
         application.include_router(router, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
     return application
 
 
-def work_out_routes(application: FastAPI) -> None:
+def precompute_routes(application: FastAPI) -> None:
     """Compute what each route takes. Otherwise, the first request would take half a second longer."""
     deque(iter_route_contexts(application.routes), maxlen=0)
 
@@ -154,7 +154,7 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
         ForwardingGuard(only_direct=settings.access.auth in {AuthMode.token, AuthMode.off}),
     )
     closing = asyncio.Event()
-    looking = Pooled(reads, LOOKER, longest_read=LONGEST_READ)
+    looking = PooledDatabase(reads, LOOKER, longest_read=LONGEST_READ)
     listen_dsn = settings.database.listen_url
     return WebState(
         settings=settings,
@@ -169,14 +169,14 @@ def _state(dsn: str, app: App, settings: Settings, pages: Renderer) -> WebState:
             looking,
             lambda: connect_async(listen_dsn or dsn, "live"),
             closing,
-            hears=lambda: listen_dsn is not None or not pooler.is_present,
+            can_listen=lambda: listen_dsn is not None or not pooler.is_present,
         ),
         waits=Waits(looking),
         overview=Overview(looking, patience=PATIENCE, checks=app.checks, handoff=Handoff(settings.handoff, looking)),
-        gauges=Shared(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
-        duties=Shared(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
+        gauges=SharedResult(lambda: looking.run(overview.gauges()), seconds=GAUGES_EVERY, patience=WAIT),
+        duties=SharedResult(lambda: looking.run(doctor.duties()), seconds=GAUGES_EVERY, patience=WAIT),
         pages=pages,
-        refusals=Refusals(lambda actor, event, outcome: Pooled(pool, actor).note(event, outcome)),
+        refusals=Refusals(lambda actor, event, outcome: PooledDatabase(pool, actor).note(event, outcome)),
         redis=redis,
         closing=closing,
     )
@@ -189,7 +189,7 @@ def _standby(dsn: str | None) -> Standby | None:
 def _access(settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard) -> Access:
     match settings.auth:
         case AuthMode.off:
-            return OpenToAll(settings, forwarding)
+            return NoAuthentication(settings, forwarding)
         case AuthMode.token if settings.token is not None:
             return KeysAndSessions(settings, rates, forwarding, LocalToken(settings.token))
         case AuthMode.token:

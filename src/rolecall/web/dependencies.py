@@ -45,7 +45,9 @@ __all__ = [
 
 
 # Documents the header in OpenAPI. Access identifies the caller, by header or by cookie.
-Shown = Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))]
+BearerCredentials = Annotated[
+    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))
+]
 
 
 async def caller_of(request: Request) -> Caller:
@@ -59,7 +61,7 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
-async def identify(request: Request, _shown: Shown) -> Caller:
+async def identify(request: Request, _credentials: BearerCredentials) -> Caller:
     """The dependency of every route that is not public."""
     return await caller_of(request)
 
@@ -67,11 +69,11 @@ async def identify(request: Request, _shown: Shown) -> Caller:
 KnownCaller = Annotated[Caller, Depends(identify)]
 
 
-async def let_in_anybody() -> None:
+async def admit_anybody() -> None:
     """The dependency of routes that are public on purpose."""
 
 
-Anybody = Annotated[None, Depends(let_in_anybody)]
+Anybody = Annotated[None, Depends(admit_anybody)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,12 @@ def routers_of(app: App) -> Iterator[APIRouter]:
 
 
 def _require_scope(route: RouteContext) -> None:
-    if not (isinstance(route.original_route, APIRoute) and _says_scope(route.dependant)):
+    if not (isinstance(route.original_route, APIRoute) and _declares_scope(route.dependant)):
         raise InvalidDeclaration(
             f"the route {route.path} has no scope: let it take Reads, Operates, Administers or Anybody of rolecall.web"
         )
 
 
-def _says_scope(dependant: Dependant) -> bool:
-    told = isinstance(dependant.call, Requires) or dependant.call is let_in_anybody
-    return told or any(map(_says_scope, dependant.dependencies))
+def _declares_scope(dependant: Dependant) -> bool:
+    is_declared = isinstance(dependant.call, Requires) or dependant.call is admit_anybody
+    return is_declared or any(map(_declares_scope, dependant.dependencies))

@@ -44,13 +44,13 @@ def complete(application: FastAPI, names: SecondNames) -> None:
                     operation["parameters"] += [_filter(name) for name in sorted(names.filters)]
         for schema in described["components"]["schemas"].values():
             if schema.pop(MARK, False):
-                _tell_names(schema, names)
+                _document_names(schema, names)
         return described
 
     application.openapi = openapi  # as FastAPI documents it
 
 
-def _tell_names(schema: dict[str, Any], names: SecondNames) -> None:
+def _document_names(schema: dict[str, Any], names: SecondNames) -> None:
     if "additionalProperties" in schema:
         schema["additionalProperties"] = False
     for name, alias in names.aliases.items():

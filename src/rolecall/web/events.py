@@ -53,19 +53,19 @@ async def events_of(
     """
     yield format_sse_event(event="connected", data_str="{}", id=stream.id)
     ask_at = monotonic() + heartbeat
-    while not stream.ended:
+    while not stream.is_ended:
         batch = await stream.next(max(0.0, ask_at - monotonic()))
         if monotonic() >= ask_at:
             if not await may_stay():
                 return
             ask_at = monotonic() + heartbeat
         if not batch.is_empty:
-            yield b"".join(_written(batch))
-        elif not stream.ended:
+            yield b"".join(_format_event(batch))
+        elif not stream.is_ended:
             yield format_sse_event(comment="heartbeat", id=batch.id)
 
 
-def _written(batch: Batch) -> Iterator[bytes]:
+def _format_event(batch: Batch) -> Iterator[bytes]:
     events = list(_events(batch))
     last = len(events) - 1
     for number, (name, data) in enumerate(events):

@@ -40,7 +40,6 @@ __all__ = [
     "has_login_cookie",
     "host_name",
     "host_of",
-    "keep_session",
     "own_address",
     "path_below",
     "refuse_embedding",
@@ -48,6 +47,7 @@ __all__ = [
     "require_own_site",
     "root_of",
     "session_secret",
+    "set_session_cookie",
     "with_etag",
 ]
 
@@ -195,7 +195,7 @@ def _is_own(request: Request, trusted: Collection[str]) -> bool | None:
     return None if site is None else False
 
 
-def keep_session(request: Request, response: Response, session: Session, seconds: int) -> None:
+def set_session_cookie(request: Request, response: Response, session: Session, seconds: int) -> None:
     """Set the cookies of the session and of the known browser."""
     _set_cookie(request, response, _session_cookie(request), session.secret, seconds)
     if session.browser is not None:

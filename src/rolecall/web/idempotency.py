@@ -33,7 +33,7 @@ from rolecall.web.dependencies import KnownCaller, Operates, Owns, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
 
-__all__ = ["OperatesOnce", "OperatesOnceByForm", "OwnsOnce", "keep_answers"]
+__all__ = ["OperatesOnce", "OperatesOnceByForm", "OwnsOnce", "install_idempotency"]
 
 HEADER = b"idempotency-key"
 # Forms cannot set a header, so their URL contains the key.
@@ -55,7 +55,7 @@ FormKey = Annotated[str | None, Query(min_length=1, max_length=200)]
 OperatesByForm = Annotated[Services, Depends(Requires(access.Scope.OPERATE, via="dashboard"))]
 
 
-class AnsweredBefore(Exception):
+class AlreadyAnswered(Exception):
     """Raised for a request that was carried out before. Carries the stored response."""
 
     def __init__(self, answer: StoredResponse) -> None:
@@ -63,7 +63,7 @@ class AnsweredBefore(Exception):
         self.answer = answer
 
 
-class Undone(Exception):
+class RejectedRequest(Exception):
     """Rolls back a rejected request."""
 
 
@@ -74,7 +74,7 @@ class Attempt:
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _connection: psycopg.AsyncConnection[Any] | None = None
     _request: RequestKey | None = None
-    _told: UntilCommit | None = None
+    _events: UntilCommit | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,29 +83,29 @@ class Attempt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.__aexit__(kind, error, trace)
-        if error is None and self._told is not None:
-            self._told.release()
+        if error is None and self._events is not None:
+            self._events.release()
 
     async def begin(
-        self, pool: AsyncConnectionPool[Any], request: RequestKey, told: UntilCommit
+        self, pool: AsyncConnectionPool[Any], request: RequestKey, events: UntilCommit
     ) -> psycopg.AsyncConnection[Any]:
-        """Take the key. Raises AnsweredBefore, RequestUnderWay, RequestKeyReused."""
+        """Take the key. Raises AlreadyAnswered, RequestUnderWay, RequestKeyReused."""
         async with AsyncExitStack() as stack:
             connection: psycopg.AsyncConnection[Any] = await stack.enter_async_context(pool.connection())
             await stack.enter_async_context(connection.transaction())
-            kept = await run_async(connection, access.take_request(request))
-            if kept is not None:
-                raise AnsweredBefore(kept)
+            stored = await run_async(connection, access.take_request(request))
+            if stored is not None:
+                raise AlreadyAnswered(stored)
             self._stack = stack.pop_all()
-        self._connection, self._request, self._told = connection, request, told
+        self._connection, self._request, self._events = connection, request, events
         return connection
 
-    async def keep(self, answer: StoredResponse) -> None:
-        """Store the response if a key was taken. Raises Undone for an error response."""
+    async def store_answer(self, answer: StoredResponse) -> None:
+        """Store the response if a key was taken. Raises RejectedRequest for an error response."""
         if self._connection is None or self._request is None:
             return
         if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise Undone
+            raise RejectedRequest
         await run_async(self._connection, access.keep_answer(self._request, answer))
 
 
@@ -130,7 +130,7 @@ class BufferedAnswer:
         return StoredResponse(status=start["status"], location=location and location.decode(), body=body.decode())
 
 
-class Once:
+class OnceMiddleware:
     """Middleware that runs each request with a key in one transaction and commits before it responds."""
 
     def __init__(self, application: ASGIApp) -> None:
@@ -155,8 +155,8 @@ class Once:
             with translating_errors():
                 async with attempt:
                     await self._application(scope, receive, answer.add)
-                    await attempt.keep(answer.content())
-        except Undone:
+                    await attempt.store_answer(answer.content())
+        except RejectedRequest:
             pass
 
 
@@ -191,9 +191,9 @@ async def _begin(request: Request, caller: Caller, key: str) -> Services:
     content = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
     state = state_of(request)
     request_key = RequestKey(caller=caller.actor.name, key=key, digest=sha256(content).digest())
-    told = UntilCommit(state.app.emitter)
-    connection = await attempt.begin(state.pool, request_key, told)
-    return state.services(caller, InTransaction(connection, caller.actor, told))
+    events = UntilCommit(state.app.emitter)
+    connection = await attempt.begin(state.pool, request_key, events)
+    return state.services(caller, InTransaction(connection, caller.actor, events))
 
 
 OperatesOnce = Annotated[Services, Depends(_operate_once)]
@@ -201,13 +201,13 @@ OwnsOnce = Annotated[Services, Depends(_own_once)]
 OperatesOnceByForm = Annotated[Services, Depends(_operate_once_by_form)]
 
 
-def keep_answers(application: FastAPI) -> None:
+def install_idempotency(application: FastAPI) -> None:
     """Install support for the Idempotency-Key on routes that take OperatesOnce."""
-    application.add_middleware(Once)
-    application.exception_handler(AnsweredBefore)(_answer_again)
+    application.add_middleware(OnceMiddleware)
+    application.exception_handler(AlreadyAnswered)(_answer_again)
 
 
-async def _answer_again(_request: Request, before: AnsweredBefore) -> Response:
-    kept = before.answer
-    headers = {"Idempotency-Replayed": "true"} | ({"Location": kept.location} if kept.location else {})
-    return Response(kept.body, status_code=kept.status, media_type="application/json", headers=headers)
+async def _answer_again(_request: Request, already: AlreadyAnswered) -> Response:
+    stored = already.answer
+    headers = {"Idempotency-Replayed": "true"} | ({"Location": stored.location} if stored.location else {})
+    return Response(stored.body, status_code=stored.status, media_type="application/json", headers=headers)

@@ -35,7 +35,7 @@ __all__ = [
     "ForwardingGuard",
     "KeysAndSessions",
     "LocalToken",
-    "OpenToAll",
+    "NoAuthentication",
     "person",
 ]
 
@@ -53,30 +53,30 @@ OLD_HTTP = "1.0"
 log = logging.getLogger("rolecall.web")
 
 
-class OpenToAll:
+class NoAuthentication:
     """For a server that only this machine can reach: everybody is an admin, except pages of other sites."""
 
-    asks = False
+    has_sessions = False
     browser_host = None
 
     def __init__(self, settings: AccessSettings, forwarding: ForwardingGuard) -> None:
-        self._trusted = settings.trusted_origins
-        self._forwarding = forwarding
+        self._trusted_networks = settings.trusted_origins
+        self._forwarded_headers = forwarding
 
     async def identify(self, request: Request) -> Caller:
-        self._forwarding.check(request)
-        refuse_other_sites(request, self._trusted)
-        refuse_embedding(request, self._trusted)
+        self._forwarded_headers.check(request)
+        refuse_other_sites(request, self._trusted_networks)
+        refuse_embedding(request, self._trusted_networks)
         return _local(request)
 
-    async def still_knows(self, _request: Request) -> bool:
+    async def still_admits(self, _request: Request) -> bool:
         return True
 
     def takes_cookies(self, _request: Request) -> bool:
         """Cookies count under every name, and are not needed."""
         return True
 
-    async def is_token(self, _request: Request, _shown: str) -> bool:
+    async def is_token(self, _request: Request, _token: str) -> bool:
         return False
 
     async def open_session(self, _request: Request, *, seconds: int) -> Session:
@@ -91,14 +91,14 @@ class KeysAndSessions:
     that came through a proxy are rejected.
     """
 
-    asks = True
+    has_sessions = True
 
     def __init__(
         self, settings: AccessSettings, rates: Rates, forwarding: ForwardingGuard, local: LocalToken | None = None
     ) -> None:
-        self._trusted = settings.trusted_origins
+        self._trusted_networks = settings.trusted_origins
         self._idle = settings.session_idle_minutes * 60
-        self._forwarding = forwarding
+        self._forwarded_headers = forwarding
         self._rates = rates
         self._local = local
         self._one_by_one = asyncio.Lock()
@@ -114,19 +114,19 @@ class KeysAndSessions:
 
     async def identify(self, request: Request) -> Caller:
         """Return the caller. Raises NotAuthenticated, NotAllowed, TooManyRequests."""
-        self._forwarding.check(request)
+        self._forwarded_headers.check(request)
         by_cookie = "authorization" not in request.headers
         if by_cookie:
-            refuse_other_sites(request, self._trusted)
+            refuse_other_sites(request, self._trusted_networks)
         caller = await self._find(request)
         if caller is None:
             await self._refuse(request)
         if by_cookie:
-            require_own_site(request, self._trusted)
+            require_own_site(request, self._trusted_networks)
         await self._rates.count_request(caller)
         return caller
 
-    async def still_knows(self, request: Request) -> bool:
+    async def still_admits(self, request: Request) -> bool:
         """Return whether the sender of a request that is still being answered would be admitted now."""
         try:
             return await self._find(request) is not None
@@ -135,8 +135,8 @@ class KeysAndSessions:
 
     async def is_token(self, request: Request, shown: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
-        self._forwarding.check(request)
-        refuse_embedding(request, self._trusted)
+        self._forwarded_headers.check(request)
+        refuse_embedding(request, self._trusted_networks)
         if self._local is not None and self._local.fits(shown):
             return True
         note_refusal(request, "keys.refused", {"what": "the local token"})
@@ -156,7 +156,7 @@ class KeysAndSessions:
 
     async def _find(self, request: Request) -> Caller | None:
         # Guesses from such an address use at most one connection, and do not lock out holders of a valid key.
-        worn_out = await self._rates.is_worn_out(address_of(request))
+        worn_out = await self._rates.is_exhausted(address_of(request))
         async with self._one_by_one if worn_out else nullcontext():
             if "authorization" in request.headers:
                 return await self._by_key(request, _bearer(request))
@@ -240,7 +240,7 @@ class ForwardingGuard:
             raise NotAllowed(
                 "this request came through a proxy, which others may be able to reach: serve with --auth keys"
             )
-        if not self._has_warned and _came_from_elsewhere(request):
+        if not self._has_warned and _is_cross_site(request):
             self._has_warned = True
             log.warning(UNTRUSTED_PROXY, address_of(request))
 
@@ -252,7 +252,7 @@ def _came_through(request: Request) -> bool:
     )
 
 
-def _came_from_elsewhere(request: Request) -> bool:
+def _is_cross_site(request: Request) -> bool:
     named = request.headers.get("x-forwarded-for")
     return named is not None and (address_of(request) or "") not in named
 

@@ -25,7 +25,7 @@ from rolecall.sql.documents import NotStorable, encode
 from rolecall.web.http import API, path_below
 from rolecall.web.problems import RequestRefused, problem, problem_of
 
-__all__ = ["LONGEST_BODY", "MOST_CONTAINERS", "MOST_VALUES", "ROOM", "SMALL_BODY", "Limits"]
+__all__ = ["LONGEST_BODY", "MOST_BUFFERED", "MOST_CONTAINERS", "MOST_VALUES", "SMALL_BODY", "Limits"]
 
 LONGEST_PATH = 2_000
 LONGEST_QUERY = 16_000
@@ -33,7 +33,7 @@ LONGEST_BODY = 1024 * 1024
 # The limit for unauthenticated callers: enough for logins, and for results sent with a completion token.
 SMALL_BODY = 16 * 1024
 # All larger bodies together.
-ROOM = 64 * 1024 * 1024
+MOST_BUFFERED = 64 * 1024 * 1024
 DEEPEST = 64
 # Containers and values: 50 and 200 for each of a batch's 1,000 tasks. Parsing them holds the GIL for about 10 ms.
 MOST_CONTAINERS = 50_000
@@ -50,7 +50,7 @@ class Limits:
     def __init__(self, application: ASGIApp, identify: Callable[[Request], Awaitable[Caller]]) -> None:
         self._application = application
         self._identify = identify
-        self._in_hand = 0
+        self._buffered_bytes = 0
         self._one_by_one = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,12 +59,12 @@ class Limits:
             return
         body = bytearray()
         try:
-            if await self._is_fit(body, scope, receive, send):
-                await self._application(scope, _replaying(bytes(body), receive), send)
+            if await self._accept_body(body, scope, receive, send):
+                await self._application(scope, _with_body(bytes(body), receive), send)
         finally:
-            self._in_hand -= len(body)
+            self._buffered_bytes -= len(body)
 
-    async def _is_fit(self, body: bytearray, scope: Scope, receive: Receive, send: Send) -> bool:
+    async def _accept_body(self, body: bytearray, scope: Scope, receive: Receive, send: Send) -> bool:
         """Read and check the body. Returns False if the request was rejected and answered."""
         try:
             _require_short_target(scope)
@@ -88,7 +88,7 @@ class Limits:
         async with self._one_by_one:
             await asyncio.to_thread(_require_storable, scope, body)
 
-    async def _require_known(self, scope: Scope) -> None:
+    async def _require_authenticated(self, scope: Scope) -> None:
         try:
             await self._identify(Request(scope))
         except NotAuthenticated as error:
@@ -102,15 +102,15 @@ class Limits:
                 raise ClientDisconnect
             part = message.get("body", b"")
             body += part
-            self._in_hand += len(part)
+            self._buffered_bytes += len(part)
             if len(body) > LONGEST_BODY:
                 raise RequestRefused(
                     f"a body must have at most {LONGEST_BODY} bytes", status=413, kind="body-too-large"
                 )
-            if len(body) > SMALL_BODY and self._in_hand > ROOM:
+            if len(body) > SMALL_BODY and self._buffered_bytes > MOST_BUFFERED:
                 raise RequestRefused("too many large requests at once: try again later", status=503, kind="busy")
             if len(body) > SMALL_BODY and not is_known:
-                await self._require_known(scope)
+                await self._require_authenticated(scope)
                 is_known = True
             more = message.get("more_body", False)
 
@@ -121,12 +121,12 @@ def _require_short_target(scope: Scope) -> None:
         raise RequestRefused(detail, status=414, kind="uri-too-long")
 
 
-def _replaying(body: bytes, receive: Receive) -> Receive:
+def _with_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields the body again, and then passes on further messages."""
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
+        return unread.pop() if unread else await receive()
 
     return replay
 

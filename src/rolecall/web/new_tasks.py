@@ -169,10 +169,10 @@ def _need(request: int | NeedRequest, earlier: Sequence[NewTask]) -> Need:
     given = [each for each in (request.task, request.chain, request.item) if each is not None]
     if len(given) != 1:
         raise InvalidTask("a need must have exactly one of task, chain and item", index=len(earlier))
-    return Need(_needed(request, earlier), request.name, request.chain is not None, request.on_failure)
+    return Need(_read_need(request, earlier), request.name, request.chain is not None, request.on_failure)
 
 
-def _needed(request: NeedRequest, earlier: Sequence[NewTask]) -> int | NewTask:
+def _read_need(request: NeedRequest, earlier: Sequence[NewTask]) -> int | NewTask:
     if request.item is None:
         return request.task or request.chain or 0
     if request.item >= len(earlier):

@@ -126,7 +126,7 @@ async def create_task(
     entry = _entry(task, caller.owner, state_of(request).app)
     made = await services.owned_tasks.enqueue(entry, caller.owner, task.title)
     response.headers["Location"] = f"{PREFIX}/tasks/{made.id}"
-    return _shown(made)
+    return _view_of(made)
 
 
 @own.get("/tasks")
@@ -141,13 +141,13 @@ async def list_tasks(  # sizes: the query parameters
     """List the caller's tasks, newest first. `search` looks in their titles."""
     statuses = None if status is None else [ours for ours, theirs in STATUSES.items() if theirs is status]
     which = OwnedFilter(owner=caller.owner, text=search or None, statuses=statuses, skip=skip, limit=limit)
-    return list(map(_shown, await services.owned_tasks.list(which)))
+    return list(map(_view_of, await services.owned_tasks.list(which)))
 
 
 @own.get("/tasks/{task_id:int}")
 async def show_task(task_id: PathId, services: Enters, caller: KnownCaller) -> ShownTask:
     """Return a task of the caller; 401 for a task of another owner."""
-    return _shown(await services.owned_tasks.get(task_id, caller.owner))
+    return _view_of(await services.owned_tasks.get(task_id, caller.owner))
 
 
 @own.delete("/tasks/{task_id:int}", status_code=204, responses=refuses(409))
@@ -176,7 +176,7 @@ def _handler(task: TaskRequest, app: App) -> str:
     raise HandlerMissing(handler=task.title, hint=f", and neither the payload's type nor {FALLBACK!r} is a handler")
 
 
-def _shown(task: OwnedTask) -> ShownTask:
+def _view_of(task: OwnedTask) -> ShownTask:
     return ShownTask(
         id=task.id,
         title=task.title,

@@ -67,7 +67,7 @@ PROBLEMS = refuses(*ANYWHERE)
 def answer_problems(application: FastAPI) -> None:
     """Install handlers that turn every error of a route into a problem document."""
     application.exception_handler(RolecallError)(_ours)
-    application.exception_handler(RequestRefused)(_refused)
+    application.exception_handler(RequestRefused)(_answer_refused)
     application.exception_handler(RequestValidationError)(_invalid)
 
 
@@ -95,7 +95,7 @@ async def _ours(_request: Request, error: RolecallError) -> JSONResponse:
     return problem_of(error)
 
 
-async def _refused(_request: Request, error: RequestRefused) -> JSONResponse:
+async def _answer_refused(_request: Request, error: RequestRefused) -> JSONResponse:
     return problem(error.status, error.kind, error.detail)
 
 

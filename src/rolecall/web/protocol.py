@@ -23,15 +23,15 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 __all__ = [
     "BoundedProtocol",
     "Bounds",
-    "Holder",
-    "Places",
-    "bounded",
+    "Connection",
+    "ConnectionSlots",
+    "make_protocol",
     "raise_file_limit",
 ]
 
 END = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LONG = "too long"
-CHOPPED = "in tiny chunks"
+TINY_CHUNKS = "in tiny chunks"
 # The average chunk of a body has at least this size, except for the first ones.
 CHUNK_BYTES = 16
 FREE_CHUNKS = 64
@@ -52,7 +52,7 @@ class Phase(Enum):
     END = "end"
 
 
-class OutOfBounds(Exception):
+class LimitExceeded(Exception):
     """Raised through the parser to stop it."""
 
 
@@ -63,7 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
     framing. One read (256 kB) can exceed the limit before it is noticed.
     """
 
-    def __init__(self, *arguments: Any, places: Places, **named: Any) -> None:
+    def __init__(self, *arguments: Any, places: ConnectionSlots, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._places = places
         self._bounds = places.bounds
@@ -94,7 +94,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return  # a trailer: the headers have been processed already
         if len(self.headers) >= self._bounds.headers:
             self._places.note(TOO_LONG)
-            raise OutOfBounds
+            raise LimitExceeded
         super().on_header(name, value)
 
     def on_message_begin(self) -> None:
@@ -108,15 +108,15 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         if len(self.pipeline) > self._bounds.pipelined:
             self._places.note(TOO_LONG)
-            raise OutOfBounds
+            raise LimitExceeded
 
     def on_body(self, body: bytes) -> None:
         self._bytes_left += len(body)
         self._body_bytes += len(body)
         self._chunks_left -= 1
         if self._chunks_left + self._body_bytes // CHUNK_BYTES < 0:
-            self._places.note(CHOPPED)
-            raise OutOfBounds
+            self._places.note(TINY_CHUNKS)
+            raise LimitExceeded
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -183,9 +183,9 @@ class BoundedProtocol(HttpToolsProtocol):
                 return float("inf")
 
 
-def bounded(bounds: Bounds) -> tuple[partial[BoundedProtocol], Places]:
+def make_protocol(bounds: Bounds) -> tuple[partial[BoundedProtocol], ConnectionSlots]:
     """Return the factory of a server's connections, and the places that they share."""
-    places = Places(bounds)
+    places = ConnectionSlots(bounds)
     return partial(BoundedProtocol, places=places), places
 
 
@@ -217,7 +217,7 @@ class Bounds:
         return replace(self, connections=min(self.connections, most), backlog=min(self.backlog, most))
 
 
-class Holder(Protocol):
+class Connection(Protocol):
     """The holder of a place: a connection."""
 
     def is_overdue(self) -> bool:
@@ -227,60 +227,60 @@ class Holder(Protocol):
         """Close the connection immediately."""
 
 
-class Places:
+class ConnectionSlots:
     """Assigns and frees the places of connections, and logs how many connections it closed, and why."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
-        self._holders: set[Holder] = set()
-        self._waiting: dict[Holder, None] = {}  # ordered by how long they have waited, longest first
-        self._refused: Counter[str] = Counter()
+        self._connections: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}  # ordered by how long they have waited, longest first
+        self._closed: Counter[str] = Counter()
         self._quiet = 0
 
-    def take(self, holder: Holder) -> None:
+    def take(self, connection: Connection) -> None:
         """Give a connection a place. If none is free, close the one that has waited longest, possibly the new one."""
-        self._holders.add(holder)
-        self.wait(holder)
-        if len(self._holders) > self.bounds.connections:
+        self._connections.add(connection)
+        self.wait(connection)
+        if len(self._connections) > self.bounds.connections:
             self._end(next(iter(self._waiting)), "crowded out")
 
-    def wait(self, holder: Holder) -> None:
+    def wait(self, connection: Connection) -> None:
         """Note that the connection waits."""
-        self._waiting.pop(holder, None)
-        if holder in self._holders:
-            self._waiting[holder] = None
+        self._waiting.pop(connection, None)
+        if connection in self._connections:
+            self._waiting[connection] = None
 
-    def work(self, holder: Holder) -> None:
+    def work(self, connection: Connection) -> None:
         """Note that the server works for the connection."""
-        self._waiting.pop(holder, None)
+        self._waiting.pop(connection, None)
 
-    def leave(self, holder: Holder) -> None:
-        self._holders.discard(holder)
-        self._waiting.pop(holder, None)
+    def leave(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._waiting.pop(connection, None)
 
     def note(self, why: str) -> None:
         """Count a refused connection, for the log."""
-        self._refused[why] += 1
+        self._closed[why] += 1
 
     def tick(self) -> None:
         """Close overdue connections and log refused ones. Called once a second.
 
         Seconds are counted, not measured, so that a stalled server does not blame its clients.
         """
-        for holder in [holder for holder in self._holders if holder.is_overdue()]:
-            self._end(holder, "too slow")
+        for connection in [connection for connection in self._connections if connection.is_overdue()]:
+            self._end(connection, "too slow")
         self._quiet -= 1
-        if self._refused and self._quiet <= 0:
-            reasons = ", ".join(f"{number} {why}" for why, number in sorted(self._refused.items()))
+        if self._closed and self._quiet <= 0:
+            reasons = ", ".join(f"{number} {why}" for why, number in sorted(self._closed.items()))
             most = self.bounds.connections
-            log.warning("Connections were closed: %s; %d of %d are open", reasons, len(self._holders), most)
-            self._refused.clear()
+            log.warning("Connections were closed: %s; %d of %d are open", reasons, len(self._connections), most)
+            self._closed.clear()
             self._quiet = QUIET
 
-    def _end(self, holder: Holder, why: str) -> None:
-        self.leave(holder)
+    def _end(self, connection: Connection, why: str) -> None:
+        self.leave(connection)
         self.note(why)
-        holder.cut()
+        connection.cut()
 
 
 def raise_file_limit() -> int:

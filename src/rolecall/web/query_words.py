@@ -18,14 +18,14 @@ from rolecall.web.dependencies import Requires, identify
 from rolecall.web.second_names import SecondNames
 from rolecall.web.state import state_of
 
-__all__ = ["refuse_unknown_words"]
+__all__ = ["reject_unknown_parameters"]
 
 # Paging parameters of other APIs.
 PAGING = frozenset({"offset", "page", "skip", "start"})
 CURSOR = "cursor"
 
 
-async def refuse_unknown_words(request: Request) -> None:
+async def reject_unknown_parameters(request: Request) -> None:
     """Reject a query with parameters that its route does not have. The dependency of every route of the API.
 
     Errors of authentication come first. Raises RequestValidationError, NotAuthenticated, NotAllowed, TooManyRequests.
@@ -33,10 +33,10 @@ async def refuse_unknown_words(request: Request) -> None:
     if not request.query_params:
         return
     dependants = list(_all_below(request.scope["route"].dependant))
-    known = {word for each in dependants for word in _words(each, state_of(request).names)}
+    known = {word for each in dependants for word in _parameter_names(each, state_of(request).names)}
     unknown = [word for word in dict.fromkeys(request.query_params) if word not in known]
     if unknown:
-        await _let_in(request, dependants)
+        await _require_access(request, dependants)
         raise RequestValidationError([_refusal(word, known) for word in unknown])
 
 
@@ -46,7 +46,7 @@ def _all_below(dependant: Dependant) -> Iterator[Dependant]:
         yield from _all_below(each)
 
 
-def _words(dependant: Dependant, names: SecondNames) -> Iterator[str]:
+def _parameter_names(dependant: Dependant, names: SecondNames) -> Iterator[str]:
     for parameter in dependant.query_params:
         kind = parameter.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -56,7 +56,7 @@ def _words(dependant: Dependant, names: SecondNames) -> Iterator[str]:
             yield parameter.alias
 
 
-async def _let_in(request: Request, dependants: Collection[Dependant]) -> None:
+async def _require_access(request: Request, dependants: Collection[Dependant]) -> None:
     if all(each.call is not identify for each in dependants):
         return
     caller = await state_of(request).access.identify(request)
@@ -66,6 +66,10 @@ async def _let_in(request: Request, dependants: Collection[Dependant]) -> None:
 
 
 def _refusal(word: str, known: Collection[str]) -> dict[str, object]:
-    said = f"it takes {', '.join(sorted(known))}" if known else "it takes no query"
+    accepted = f"it takes {', '.join(sorted(known))}" if known else "it takes no query"
     hint = "; to get the next page, pass the `next_cursor` of this one" if word in PAGING and CURSOR in known else ""
-    return {"type": "unknown_word", "loc": ("query", word), "msg": f"unknown query parameter {word!r}: {said}{hint}"}
+    return {
+        "type": "unknown_word",
+        "loc": ("query", word),
+        "msg": f"unknown query parameter {word!r}: {accepted}{hint}",
+    }

@@ -50,7 +50,7 @@ class Rates:
         """Count a login attempt; each kind has its own count. Raises TooManyRequests after too many."""
         await self._count(self._attempts, kind, network_of(address))
 
-    async def is_worn_out(self, address: str | None) -> bool:
+    async def is_exhausted(self, address: str | None) -> bool:
         """Return whether one more attempt from the address would be too many. Counts nothing."""
         return not await self._limiter.test(self._attempts, "address", network_of(address))
 

@@ -21,13 +21,13 @@ Write = Callable[[Actor, AuditEvent, Mapping[str, object]], Awaitable[None]]
 
 MOST_KINDS = 20
 QUIET = 60.0
-OTHERS = Actor(name="nobody", via="system")
+OTHER_ACTORS = Actor(name="nobody", via="system")
 
 log = logging.getLogger("rolecall.web")
 
 
 @dataclass(slots=True)
-class Tally:
+class RefusalCount:
     """How often the same request was refused, and since when."""
 
     event: AuditEvent
@@ -48,32 +48,32 @@ class Refusals:
     def __init__(self, write: Write, *, quiet: float = QUIET) -> None:
         self._write = write
         self._quiet = quiet
-        self._tallies: dict[tuple[Actor, str, tuple[tuple[str, str], ...]], Tally] = {}
-        self._stirred = asyncio.Event()
+        self._tallies: dict[tuple[Actor, str, tuple[tuple[str, str], ...]], RefusalCount] = {}
+        self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
 
     def note(self, actor: Actor, action: str, about: Mapping[str, str]) -> None:
         """Count a refusal, without waiting."""
         if (actor, action, tuple(about.items())) not in self._tallies and len(self._tallies) >= MOST_KINDS:
-            actor, about = OTHERS, {"who": "others"}
+            actor, about = OTHER_ACTORS, {"who": "others"}
         key = (actor, action, tuple(about.items()))
-        self._tallies.setdefault(key, Tally(AuditEvent(action, dict(about)))).number += 1
-        self._stirred.set()
+        self._tallies.setdefault(key, RefusalCount(AuditEvent(action, dict(about)))).number += 1
+        self._changed.set()
 
     async def run(self) -> None:
         """Record refusals until `stop` is called, then the remaining ones."""
         while not self._stopping.is_set():
-            await self._stirred.wait()
-            await self._write_down()
+            await self._changed.wait()
+            await self._record()
             await comes_within(self._stopping, self._quiet)
-        await self._write_down()
+        await self._record()
 
     def stop(self) -> None:
         self._stopping.set()
-        self._stirred.set()
+        self._changed.set()
 
-    async def _write_down(self) -> None:
-        self._stirred.clear()
+    async def _record(self) -> None:
+        self._changed.clear()
         tallies, self._tallies = self._tallies, {}
         for (actor, _, _), tally in tallies.items():
             try:

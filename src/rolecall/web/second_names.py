@@ -58,59 +58,63 @@ class SecondNames:
 
     def payload(
         self,
-        said: Mapping[str, Any] | None,
+        given: Mapping[str, Any] | None,
         payload: Mapping[str, Any] | None,
-        standing: Mapping[str, Any] | None = None,
+        stored: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return the payload of a request, or the standing one if it has none, with the values given by second names.
 
         A null value is ignored in a new payload, and removes the field from a standing one.
         """
         fields: dict[str, Any] = {}
-        for name, value in (said or {}).items():
+        for name, value in (given or {}).items():
             alias = self._alias(name, value, "body")
             if alias is None:
                 continue
             if (payload or {}).get(alias.field, value) != value:
-                raise _refused("body", name, f"it is an alias of payload.{alias.field}, which has another value")
+                raise _validation_error(
+                    "body", name, f"it is an alias of payload.{alias.field}, which has another value"
+                )
             fields[alias.field] = value
-        whole = {**(standing or {} if payload is None else payload), **fields}
-        return {name: value for name, value in whole.items() if value is not None or name not in fields}
+        values = {**(stored or {} if payload is None else payload), **fields}
+        return {name: value for name, value in values.items() if value is not None or name not in fields}
 
-    def key(self, said: Mapping[str, Any] | None, key: str | None) -> str | None:
+    def key(self, given: Mapping[str, Any] | None, key: str | None) -> str | None:
         """Return the key of a filter, which may be given by second names."""
-        for name, value in (said or {}).items():
+        for name, value in (given or {}).items():
             alias = self._alias(name, value, "filter")
             if alias is None or value is None:
                 continue
-            asked = alias.key_of(value)
-            if asked is None or not isinstance(value, str | int):
-                raise _refused("filter", name, "a filter takes one number or text" if asked else "not a filter")
-            if key not in {None, asked}:
-                raise _refused(
-                    "filter", name, f"it selects the key {asked!r}, but another filter selects a different key"
+            selected = alias.key_of(value)
+            if selected is None or not isinstance(value, str | int):
+                raise _validation_error(
+                    "filter", name, "a filter takes one number or text" if selected else "not a filter"
                 )
-            key = asked
+            if key not in {None, selected}:
+                raise _validation_error(
+                    "filter", name, f"it selects the key {selected!r}, but another filter selects a different key"
+                )
+            key = selected
         return key
 
     def shown(self, key: str | None, payload: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the second names of a task or schedule with their values, from the payload or else from the key."""
-        said = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
-        by_key = {name: self.aliases[name].value_in(key) for name, value in said.items() if value is None}
-        return {**said, **by_key, **self.constants}
+        values = {name: (payload or {}).get(alias.field) for name, alias in self.aliases.items()}
+        by_key = {name: self.aliases[name].value_in(key) for name, value in values.items() if value is None}
+        return {**values, **by_key, **self.constants}
 
     def _alias(self, name: str, value: object, where: str) -> Alias | None:
         if name in self.aliases:
             return self.aliases[name]
         if name not in self.constants:
             known = ", ".join(sorted({*self.aliases, *self.constants}))
-            raise _refused(where, name, f"unknown field{known and f'; the aliases are {known}'}")
+            raise _validation_error(where, name, f"unknown field{known and f'; the aliases are {known}'}")
         if value is not None and value != self.constants[name]:
-            raise _refused(where, name, f"it is always {self.constants[name]!r}, got {value!r}")
+            raise _validation_error(where, name, f"it is always {self.constants[name]!r}, got {value!r}")
         return None
 
 
-def _refused(where: str, name: str, problem: str) -> RequestValidationError:
+def _validation_error(where: str, name: str, problem: str) -> RequestValidationError:
     return RequestValidationError([{"type": "second_name", "loc": (where, name), "msg": problem}])
 
 

@@ -29,9 +29,9 @@ from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.maintenance.runs import EmittingSession
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
-from rolecall.web.application import build, work_out_routes
+from rolecall.web.application import build, precompute_routes
 from rolecall.web.http import LOCAL_NAMES, host_of
-from rolecall.web.protocol import Bounds, bounded, raise_file_limit
+from rolecall.web.protocol import Bounds, make_protocol, raise_file_limit
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
@@ -55,7 +55,7 @@ def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> No
     """Serve requests until SIGTERM, SIGINT or SIGHUP, then let running ones finish within ten seconds."""
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
     application = build(dsn, app, settings, hosts=hosts)
-    work_out_routes(application)
+    precompute_routes(application)
     bounds = Bounds().within(raise_file_limit())
     with upkeep(dsn, app, settings):
         run(Server(application, settings.access, bounds).serve(sockets=[listener]))
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
     """A server with limits, which ends its open streams before it waits for requests to finish."""
 
     def __init__(self, application: FastAPI, access: AccessSettings, bounds: Bounds | None = None) -> None:
-        protocol, self._places = bounded(bounds or Bounds())
+        protocol, self._places = make_protocol(bounds or Bounds())
         super().__init__(
             uvicorn.Config(
                 application,
@@ -82,11 +82,11 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE,
             )
         )
-        self._closing: asyncio.Event = application.state.rolecall.closing
+        self._is_closing: asyncio.Event = application.state.rolecall.closing
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Set `closing`, stop accepting connections, and wait for running requests."""
-        self._closing.set()
+        self._is_closing.set()
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
@@ -121,42 +121,42 @@ def upkeep(dsn: str, app: App, settings: Settings) -> Iterator[None]:
 class _Upkeep:
     def __init__(self, dsn: str, app: App, settings: Settings) -> None:
         self._app = app
-        self._beside = [each for each in (relay_of(dsn, settings), dispatcher_of(dsn, settings)) if each]
+        self._tasks = [each for each in (relay_of(dsn, settings), dispatcher_of(dsn, settings)) if each]
         pooled = settings.database.pooled
         self._session = DatabaseSessions(dsn, deadline=WorkerOptions().call_deadline, pooled=pooled).open("upkeep")
         self._runner = MaintenanceRunner(EmittingSession(self._session, app.emitter))
-        self._begun: Future[asyncio.AbstractEventLoop] = Future()
+        self._has_begun: Future[asyncio.AbstractEventLoop] = Future()
         # A daemon thread cannot delay the exit, whatever the database does.
-        self._thread = Thread(target=lambda: run(self._keep()), name="rolecall-upkeep", daemon=True)
+        self._thread = Thread(target=lambda: run(self._run_forever()), name="rolecall-upkeep", daemon=True)
 
     def begin(self) -> None:
         """Return after the first rescue and the due schedules. A signal can interrupt it."""
         self._thread.start()
-        self._begun.result()
+        self._has_begun.result()
 
     def end(self) -> None:
         """Stop every duty after its current run, and stop waiting after five seconds."""
-        self._begun.result().call_soon_threadsafe(self._stop)
+        self._has_begun.result().call_soon_threadsafe(self._stop)
         self._thread.join(END_WITHIN)
 
     def _stop(self) -> None:
         self._runner.stop()
         self._session.give_up()
 
-    async def _keep(self) -> None:
+    async def _run_forever(self) -> None:
         try:
             await _put_right(self._session, self._app)
         except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
-            self._begun.set_exception(error)
+            self._has_begun.set_exception(error)
         else:
             log.info("Answering requests")
-            self._begun.set_result(asyncio.get_running_loop())
-            beside = {asyncio.create_task(each.run()) for each in self._beside}
+            self._has_begun.set_result(asyncio.get_running_loop())
+            tasks = {asyncio.create_task(each.run()) for each in self._tasks}
             await self._runner.run()
-            for task in beside:
+            for task in tasks:
                 task.cancel()
-            if beside:
-                await asyncio.wait(beside)
+            if tasks:
+                await asyncio.wait(tasks)
         finally:
             await self._session.close()
 

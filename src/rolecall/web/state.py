@@ -18,11 +18,11 @@ from rolecall.model.audit import Actor
 from rolecall.model.doctor import DutyState
 from rolecall.model.errors import NotAllowed
 from rolecall.model.overview import RoleGauges
-from rolecall.service.database import Database, Pooled
+from rolecall.service.database import Database, PooledDatabase
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
 from rolecall.service.services import Services
-from rolecall.service.shared import Shared
+from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.web.dashboard.rendering import Renderer
@@ -33,26 +33,26 @@ from rolecall.web.second_names import SecondNames
 __all__ = [
     "LONGEST_READ",
     "Access",
-    "OpensSessions",
+    "SessionOpener",
     "WebState",
     "address_of",
-    "keep_state",
     "note_refusal",
     "require_cookies",
+    "set_state",
     "state_of",
 ]
 
 
 LONGEST_READ = 5.0
 # Methods that change nothing.
-ASKING = frozenset({"GET", "HEAD"})
+READ_METHODS = frozenset({"GET", "HEAD"})
 
 
 class Access(Protocol):
     """Identifies callers and opens sessions. Raises NotAuthenticated for callers without access."""
 
     @property
-    def asks(self) -> bool:
+    def has_sessions(self) -> bool:
         """Whether there are sessions, so that people can log out."""
 
     @property
@@ -64,17 +64,17 @@ class Access(Protocol):
 
     async def identify(self, request: Request) -> Caller: ...
 
-    async def still_knows(self, request: Request) -> bool:
+    async def still_admits(self, request: Request) -> bool:
         """Return whether the sender of a request that is still being answered would be admitted now."""
 
-    async def is_token(self, request: Request, shown: str) -> bool:
+    async def is_token(self, request: Request, token: str) -> bool:
         """Return whether this is the local token. Raises NotAllowed, and TooManyRequests after too many wrong ones."""
 
     async def open_session(self, request: Request, *, seconds: int) -> Session:
         """Open a session for a browser that has shown the local token. Raises NotAllowed if there is no token."""
 
 
-class OpensSessions(Protocol):
+class SessionOpener(Protocol):
     """Opens sessions by name and password."""
 
     @property
@@ -100,12 +100,12 @@ class WebState:
     app: App
     names: SecondNames
     access: Access
-    logins: OpensSessions
+    logins: SessionOpener
     live: Live
     waits: Waits
     overview: Overview
-    gauges: Shared[list[RoleGauges]]
-    duties: Shared[list[DutyState]]
+    gauges: SharedResult[list[RoleGauges]]
+    duties: SharedResult[list[DutyState]]
     pages: Renderer
     refusals: Refusals
     redis: RedisLink | None = None
@@ -113,25 +113,25 @@ class WebState:
     heartbeat: float = HEARTBEAT
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def services(self, caller: Caller, database: Database | None = None, asked: Database | None = None) -> Services:
+    def services(self, caller: Caller, database: Database | None = None, queries: Database | None = None) -> Services:
         """Return the services for a caller, who is recorded in the audit log; by default on the pool."""
         database = database or self._primary(caller)
-        return Services(database, self.settings, overview=self.overview, checks=self.app.checks, asked=asked)
+        return Services(database, self.settings, overview=self.overview, checks=self.app.checks, queries=queries)
 
     def services_for(self, request: Request, caller: Caller) -> Services:
         """Return the services for a request. Queries may use the standby."""
         if self.standby is None:
             return self.services(caller)
-        if request.method in ASKING:
-            return self.services(caller, asked=self.standby.before(self._primary(caller)))
+        if request.method in READ_METHODS:
+            return self.services(caller, queries=self.standby.database_for(self._primary(caller)))
         self.standby.note_change(caller.actor.name)
         return self.services(caller)
 
     def _primary(self, caller: Caller) -> Database:
-        return Pooled(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
+        return PooledDatabase(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
 
 
-def keep_state(application: FastAPI, state: WebState) -> None:
+def set_state(application: FastAPI, state: WebState) -> None:
     application.state.rolecall = state
 
 

@@ -12,7 +12,7 @@ from rolecall.service.services import Services
 from rolecall.web.parameters import LARGEST_ID, LONGEST_PAGE, MOST_IDS, Id, Moment, ShortText, agreed
 from rolecall.web.second_names import MARK, SecondNames
 
-__all__ = ["BodyFilter", "Filter", "Listing", "asked_for", "task_filter"]
+__all__ = ["BodyFilter", "Filter", "Listing", "resolve_filter", "task_filter"]
 
 
 class Filter(BaseModel):
@@ -79,7 +79,7 @@ def task_filter(
     )
 
 
-async def asked_for(
+async def resolve_filter(
     given: Filter, services: Services, names: SecondNames, *, cursor: str | None = None, limit: int = 50
 ) -> TaskFilter:
     """Return the filter for the service, after resolving a worker's name. Raises the same errors as `task_filter`."""
@@ -87,10 +87,10 @@ async def asked_for(
     return task_filter(given, names, worker=worker, cursor=cursor, limit=limit)
 
 
-async def _worker(said: str, services: Services) -> int:
-    if said.isascii() and said.isdigit() and int(said) <= LARGEST_ID:
-        return int(said)
+async def _worker(name: str, services: Services) -> int:
+    if name.isascii() and name.isdigit() and int(name) <= LARGEST_ID:
+        return int(name)
     for worker in await services.workers.list(everyone=True):  # ordered by last heartbeat, latest first
-        if worker.name == said:
+        if worker.name == name:
             return worker.id
-    raise FilterError(f"worker_id: no registered worker is named {said!r}")
+    raise FilterError(f"worker_id: no registered worker is named {name!r}")

@@ -23,9 +23,9 @@ __all__ = [
     "ShownTask",
     "listed_chain",
     "listed_task",
-    "shown_chain",
-    "shown_schedule",
-    "shown_task",
+    "view_of_chain",
+    "view_of_schedule",
+    "view_of_task",
 ]
 
 
@@ -112,16 +112,16 @@ CHAIN_FIELDS = tuple(field.name for field in fields(ListedChain))
 
 def listed_task(task: TaskSummary, names: SecondNames) -> ListedTask:
     """Return a task as an item of a list."""
-    return ListedTask(**_values(task, LISTED), **_counted(task), second_names=names.shown(task.key))
+    return ListedTask(**_values(task, LISTED), **_counts_of(task), second_names=names.shown(task.key))
 
 
-def shown_task(task: Task, names: SecondNames) -> ShownTask:
+def view_of_task(task: Task, names: SecondNames) -> ShownTask:
     """Return a task with all its fields."""
     named = names.shown(task.key, task.payload)
-    return ShownTask(**_values(task, SHOWN), **_counted(task), unstored=why_unstored(task.result), second_names=named)
+    return ShownTask(**_values(task, SHOWN), **_counts_of(task), unstored=why_unstored(task.result), second_names=named)
 
 
-def shown_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
+def view_of_schedule(schedule: StoredSchedule, names: SecondNames) -> ShownSchedule:
     """Return a schedule for a response."""
     hours = None if schedule.every is None else schedule.every / HOUR
     named = names.shown(schedule.key, schedule.payload)
@@ -133,7 +133,7 @@ def listed_chain(chain: ChainSummary) -> ListedChain:
     return ListedChain(**_values(chain, CHAIN_FIELDS))
 
 
-def shown_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
+def view_of_chain(chain: Chain, tasks: Sequence[Task], names: SecondNames) -> ShownChain:
     """Return a chain with all its fields."""
     stored = _values(chain, CHAIN_FIELDS)
     return ShownChain(
@@ -145,6 +145,6 @@ def _values(row: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def _counted(task: TaskSummary) -> dict[str, Any]:
+def _counts_of(task: TaskSummary) -> dict[str, Any]:
     limit = task.max_attempts
     return {"retry_count": max(0, task.attempt - 1), "max_retries": limit - 1 if limit else None}

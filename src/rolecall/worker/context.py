@@ -305,7 +305,7 @@ class Context(TaskContext):
         self.check()
         held, task = self._held, self._held.task
         if next_tasks is not None and self._services.tracing is not None:
-            self._services.tracing.following(next_tasks)
+            self._services.tracing.trace_next(next_tasks)
         report = Completed(
             id=task.id,
             fence=task.fence,

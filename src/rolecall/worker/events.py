@@ -12,7 +12,7 @@ from rolecall.model.states import LostReason
 from rolecall.sql.events import ENDS, EventCollector
 from rolecall.telemetry import Emits, Event, EventType, WorkerFacts
 from rolecall.telemetry.events import CHAIN_ENDS
-from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Starts, Told
+from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Emission, Starts
 from rolecall.worker.in_flight import HeldTask
 
 __all__ = ["WorkerEvents"]
@@ -50,7 +50,7 @@ class WorkerEvents:
         self._emitter = emitter
         self._name = name
         self._worker = WorkerFacts(0, name)
-        self._pending: list[Told] = []
+        self._pending: list[Emission] = []
         self._flush_timer: asyncio.TimerHandle | None = None
         self.needs_start_events = STARTED in emitter.wanted
         self.needs_end_events = not emitter.wanted.isdisjoint(ENDS)
@@ -88,7 +88,7 @@ class WorkerEvents:
         collected = [] if collector is None else collector.events
         settled = {each.task.id for each in collected if isinstance(each, Event) and each.task and each.type in SETTLED}
         at = time()
-        events: list[Told] = []
+        events: list[Emission] = []
         group: Completions | None = None
         for held in held_tasks:
             report = held.report
@@ -140,7 +140,7 @@ class WorkerEvents:
         if gathered:
             self._emitter.emit(gathered)
 
-    def _collect(self, events: Iterable[Told]) -> None:
+    def _collect(self, events: Iterable[Emission]) -> None:
         self._pending.extend(events)
         self._flush_soon()
 

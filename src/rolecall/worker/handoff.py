@@ -29,14 +29,14 @@ from rolecall.handoff.roll import (
     APART,
     BEAT_EVERY,
     MIXED,
-    LeaderNow,
+    LeaderInfo,
     WorkerBeat,
     announce,
     beat,
-    forget,
-    known_roles,
     leader_of,
     pool_of,
+    read_roles,
+    remove_workers,
 )
 from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
@@ -159,7 +159,7 @@ class DispatchedClaims:
             async with asyncio.timeout(1.0):
                 if self._queue is not None:
                     await self._acks.flush(self._queue)
-                await forget(self._connections.control, [self._connections.name])
+                await remove_workers(self._connections.control, [self._connections.name])
         except (RedisAway, TimeoutError) as error:
             log.debug("This worker could not deregister from Redis: %s", error)
         await self._connections.close()
@@ -199,7 +199,7 @@ class DispatchedClaims:
         """For a worker of all roles, read which roles are dispatched; return whether there are more than before."""
         if self._registration.info.roles:
             return False
-        before, self._lanes = self._lanes, _lanes(await known_roles(self._connections.control))
+        before, self._lanes = self._lanes, _lanes(await read_roles(self._connections.control))
         return len(self._lanes) > len(before)
 
     async def _take(self, queue: HandoffQueue, limit: int, start: int) -> list[HeldTask]:
@@ -243,10 +243,10 @@ class DispatchedClaims:
             self._acks.add(by_id[task_id], again=verdict not in GONE)
         return await self._polling.hold(claimed, worker_id, sent_at)
 
-    def _choose_source(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderNow | None) -> None:
+    def _choose_source(self, queue: HandoffQueue, kind: str, pool: str, leader: LeaderInfo | None) -> None:
         if leader is None:
             self._poll("No dispatcher is running (rolecall dispatch): polling instead")
-        elif leader.is_of_another(pool):
+        elif leader.leads_for_another(pool):
             self._poll(f"{MIXED}: polling instead. {APART}")
         elif leader.kind != kind:
             self._poll(f"The dispatcher uses {leader.kind}, but this worker uses {kind}: polling instead")

@@ -9,7 +9,7 @@ from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
 from rolecall.model.workers import MOST_PREFETCH, MOST_SLOTS, require_slots_of_roles
-from rolecall.wake.choice import POSTGRES, require_named
+from rolecall.wake.choice import POSTGRES, parse_notifications
 from rolecall.wake.transport import Transport
 
 
@@ -100,7 +100,7 @@ class WorkerOptions:
         for name in ("poll_interval", "heartbeat_interval", "abort_grace", "call_deadline"):
             _between(name, getattr(self, name), 0.01, 86_400)
         _between("grace", self.grace, 0, 86_400)
-        require_named(self.notifications)
+        parse_notifications(self.notifications)
         _between("backoff_duration", self.backoff_duration, 0.01, 86_400)
         for name in ("memory_backoff", "cpu_backoff"):
             share = getattr(self, name)

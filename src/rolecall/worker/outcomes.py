@@ -109,7 +109,7 @@ class Outcomes:
             self._emit_if_invalid(held, result)
         held.report = self._report(held, result, next_tasks)
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
-            self._tracing.following(next_tasks)
+            self._tracing.trace_next(next_tasks)
         self._add(held, [held])
 
     def report_error(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:

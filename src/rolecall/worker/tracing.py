@@ -37,7 +37,7 @@ class TracedRunner:
             finally:
                 if attempt.records:
                     for each in slot.running_tasks:
-                        attempt.ended(each.traces, outcome=_outcome(each), error=_error(each))
+                        attempt.note_end(each.traces, outcome=_outcome(each), error=_error(each))
 
 
 class TraceLookup:

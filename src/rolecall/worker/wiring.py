@@ -240,7 +240,7 @@ class Wiring:
         self.transport = self._transport()
         self.listener = Listener(
             self.transport,
-            hears={
+            handlers={
                 WAKE_CHANNEL: self.producer.on_wake,
                 CANCEL_CHANNEL: self._on_cancel_notification,
                 HANDLERS_CHANNEL: self._on_handlers_notification,
@@ -248,7 +248,7 @@ class Wiring:
                 PAUSE_CHANNEL: self.delivery.take_back,
             },
             on_return=self._catch_up,
-            on_deaf=self._on_listener_lost,
+            on_failure=self._on_listener_lost,
         )
         self.lag_watch = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
         self.heartbeat = HeartbeatThread(
@@ -280,7 +280,7 @@ class Wiring:
         return choose(self._options.notifications, postgres)
 
     def _is_deaf(self) -> bool:
-        return self.listener.deaf
+        return self.listener.is_cut_off
 
     def _catch_up(self) -> None:
         # Notifications were missed: of new tasks, of tasks that must stop, and of a command.

@@ -18,7 +18,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
-from rolecall.service.access import keep_token
+from rolecall.service.access import ensure_token
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.web import build
@@ -41,7 +41,7 @@ def locked(database: str, app: App) -> Iterator[Site]:
 
 @pytest.fixture
 def token(tmp_path: Path) -> str:
-    return keep_token(tmp_path / "token")
+    return ensure_token(tmp_path / "token")
 
 
 @pytest.fixture

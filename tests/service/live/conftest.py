@@ -12,7 +12,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from rolecall.db.connect import async_pool, connect_async
 from rolecall.model.audit import Actor
-from rolecall.service.database import Pooled
+from rolecall.service.database import PooledDatabase
 from rolecall.service.live import Live
 from rolecall.sql import roles
 from rolecall.sql.statement import Statement
@@ -21,7 +21,7 @@ T = TypeVar("T")
 ACTOR = Actor(name="live", via="system")
 
 
-class Recorded(Pooled):
+class Recorded(PooledDatabase):
     """A database that keeps every query that asks, and lets something happen after the next one."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], actor: Actor) -> None:

@@ -23,56 +23,56 @@ def seconds(reach: Reach) -> float:
 def test_query_without_open_transactions_covers_the_last_two_periods() -> None:
     reach = Reach(horizon(0, 10))
 
-    assert [reach.saw(horizon(second, 10 + second)) for second in range(1, 5)] == [False] * 4
+    assert [reach.add_horizon(horizon(second, 10 + second)) for second in range(1, 5)] == [False] * 4
     assert (seconds(reach), reach.start.after_id) == (3, 13)
 
 
 def test_query_covers_the_time_since_the_oldest_open_transaction_started() -> None:
     reach = Reach(horizon(0, 10))
     for second in (1, 2, 3, 4):
-        reach.saw(horizon(second, 10 + second, 12))
+        reach.add_horizon(horizon(second, 10 + second, 12))
 
     assert seconds(reach) == 1
 
 
 def test_transaction_older_than_the_reach_causes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10))
-    told = [reach.saw(horizon(second, 20 + second, 11)) for second in range(1, 9)]
+    told = [reach.add_horizon(horizon(second, 20 + second, 11)) for second in range(1, 9)]
 
-    assert (told, reach.is_whole) == ([False] * 8, False)
-    assert (reach.saw(horizon(9, 30)), reach.is_whole) == (True, True)
-    assert reach.saw(horizon(10, 31)) is False
+    assert (told, reach.is_complete) == ([False] * 8, False)
+    assert (reach.add_horizon(horizon(9, 30)), reach.is_complete) == (True, True)
+    assert reach.add_horizon(horizon(10, 31)) is False
 
 
 def test_each_of_several_older_transactions_causes_a_gap_when_it_ends() -> None:
     reach = Reach(horizon(0, 10))
     for second in range(1, 9):
-        reach.saw(horizon(second, 20 + second, 11, 12))
+        reach.add_horizon(horizon(second, 20 + second, 11, 12))
 
-    assert reach.saw(horizon(9, 30, 11)) is True
-    assert reach.saw(horizon(10, 31, 11)) is False
-    assert reach.saw(horizon(11, 32)) is True
+    assert reach.add_horizon(horizon(9, 30, 11)) is True
+    assert reach.add_horizon(horizon(10, 31, 11)) is False
+    assert reach.add_horizon(horizon(11, 32)) is True
 
 
 def test_transaction_open_at_the_first_query_causes_a_gap_when_it_commits() -> None:
     reach = Reach(horizon(0, 10, 9))
 
-    assert not reach.is_whole
-    assert reach.saw(horizon(1, 11)) is True
+    assert not reach.is_complete
+    assert reach.add_horizon(horizon(1, 11)) is True
 
 
 def test_transaction_of_another_database_causes_no_gap() -> None:
     reach = Reach(replace(horizon(0, 10), elsewhere=frozenset({9})))
 
-    assert reach.saw(horizon(8, 30, 9)) is False
-    assert reach.is_whole
-    assert reach.saw(horizon(16, 31)) is False
+    assert reach.add_horizon(horizon(8, 30, 9)) is False
+    assert reach.is_complete
+    assert reach.add_horizon(horizon(16, 31)) is False
 
 
 def test_server_with_a_lower_transaction_counter_resets_the_reach() -> None:
     reach = Reach(horizon(0, 1000))
 
-    assert reach.saw(horizon(1, 10)) is True
+    assert reach.add_horizon(horizon(1, 10)) is True
     assert seconds(reach) == 1
 
 

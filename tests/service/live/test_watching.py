@@ -13,7 +13,7 @@ import pytest
 from rolecall.db.connect import connect_async
 from rolecall.model.errors import TaskNotFound, TooManyWatchers, UnknownRole
 from rolecall.model.live import ReloadReason
-from rolecall.service.live import Live, Wanted
+from rolecall.service.live import Live, Subscription
 from rolecall.service.live.watch import MOST_OF_ONE
 from rolecall.service.live.watch import Live as Watch
 from rolecall.testing.databases import TestServer
@@ -23,11 +23,11 @@ from tests.service.live.conftest import Recorded
 from tests.service.live.watching import LONG, enqueue, told_of, until
 
 Other = psycopg.AsyncConnection[Any]
-ALL = Wanted()
+ALL = Subscription()
 LISTENERS = b"""
 select pid from pg_stat_activity where datname = current_database() and application_name = 'rolecall:live'
 """
-BEGINNING = 2  # a looker asks twice before it looks
+BEGINNING = 2  # a poller asks twice before it looks
 
 
 async def until_listeners(connection: Other, most: int) -> None:
@@ -55,7 +55,7 @@ async def test_changes_are_reported_even_if_listening_is_impossible(
         connected.append(None)
         raise OSError
 
-    live = Watch(recorded, connect, closing, hears=lambda: False)
+    live = Watch(recorded, connect, closing, can_listen=lambda: False)
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
         await told_of(stream, task_id)
@@ -74,7 +74,7 @@ async def test_change_is_reported_only_once(live: Live, recorded: Recorded, othe
 
 
 async def test_stream_for_a_role_reports_no_other_role(live: Live, other: Other) -> None:
-    async with live.watch(Wanted(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
+    async with live.watch(Subscription(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
         [unwanted] = await enqueue(other, "see")
         [wanted] = await enqueue(other, "add")
         await told_of(every, unwanted)
@@ -84,7 +84,7 @@ async def test_stream_for_a_role_reports_no_other_role(live: Live, other: Other)
 
 
 async def test_roles_are_counted_only_on_request(live: Live, recorded: Recorded, other: Other) -> None:
-    async with live.watch(Wanted(counts=False)) as stream:
+    async with live.watch(Subscription(counts=False)) as stream:
         [task_id] = await enqueue(other)
         batch = await told_of(stream, task_id)
         assert not any("role_progress" in query for query in recorded.queries)
@@ -139,7 +139,7 @@ async def test_finished_stream_does_not_count_against_its_caller(live: Live) -> 
 async def test_stream_that_never_started_does_not_count_against_its_caller(live: Live) -> None:
     for _ in range(MOST_OF_ONE):
         with pytest.raises(UnknownRole):
-            await live.watch(Wanted(roles=frozenset({"sumz"})), caller="ada").__aenter__()
+            await live.watch(Subscription(roles=frozenset({"sumz"})), caller="ada").__aenter__()
 
     async with live.watch(ALL, caller="ada"):
         assert live.watchers == 1
@@ -147,18 +147,18 @@ async def test_stream_that_never_started_does_not_count_against_its_caller(live:
 
 async def test_stream_for_an_unknown_role_or_task_is_rejected(live: Live) -> None:
     with pytest.raises(UnknownRole, match="sums"):
-        await live.watch(Wanted(roles=frozenset({"sumz"}))).__aenter__()
+        await live.watch(Subscription(roles=frozenset({"sumz"}))).__aenter__()
     with pytest.raises(TaskNotFound):
-        await live.watch(Wanted(roots=frozenset({4711}))).__aenter__()
+        await live.watch(Subscription(roots=frozenset({4711}))).__aenter__()
     assert live.watchers == 0
 
 
 async def test_all_streams_end_when_the_server_stops(live: Live, closing: asyncio.Event) -> None:
     async with live.watch(ALL) as one, live.watch(ALL) as two:
         closing.set()
-        await until(one, lambda _batch: one.ended)
+        await until(one, lambda _batch: one.is_ended)
 
-        assert two.ended
+        assert two.is_ended
 
 
 async def test_late_commit_is_reported(
@@ -265,7 +265,7 @@ async def test_role_is_reported_when_its_counts_change(live: Live, other: Other)
 
 async def test_tree_is_reported_immediately_and_when_it_changes(live: Live, other: Other) -> None:
     [root] = await enqueue(other)
-    async with live.watch(Wanted(roots=frozenset({root}))) as stream:
+    async with live.watch(Subscription(roots=frozenset({root}))) as stream:
         first = await stream.next(LONG)
         assert first.trees[root].activity == "pending"
 

@@ -13,7 +13,7 @@ from rolecall.model.tasks import NewTask
 from rolecall.service.live import Batch, Stream
 from rolecall.sql.enqueue import enqueue_many
 
-# On a busy machine roles are looked at rarely: the looker rests two hundred times as long as its look took.
+# On a busy machine roles are looked at rarely: the poller rests two hundred times as long as its look took.
 LONG = 30.0
 
 

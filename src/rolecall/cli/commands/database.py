@@ -84,7 +84,7 @@ def _run(program: Path, arguments: Sequence[str], dsn: str) -> int:
     """Run psql. The password is passed in the environment, because command lines are visible to everybody."""
     secrets = {SECRETS[name]: str(value) for name, value in conninfo_to_dict(dsn).items() if SECRETS.get(name)}
     with _leaving_interrupts_to_it():
-        process = _started([str(program), without_password(dsn), *arguments], secrets)
+        process = _start_program([str(program), without_password(dsn), *arguments], secrets)
         try:
             return process.wait()
         finally:
@@ -93,7 +93,7 @@ def _run(program: Path, arguments: Sequence[str], dsn: str) -> int:
                 process.wait()
 
 
-def _started(words: Sequence[str], secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start_program(words: Sequence[str], secrets: Mapping[str, str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(words, env=os.environ | secrets)
     except OSError as error:

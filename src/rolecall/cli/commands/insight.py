@@ -69,10 +69,17 @@ def history(
 
 def _row(point: HistoryPoint) -> tuple[object, ...]:
     ended = (point.completed, point.failed, point.cancelled, point.retried)
-    return (point.at, *ended, *_shown(point.waiting), *_shown(point.running), point.ready_tasks, point.running_tasks)
+    return (
+        point.at,
+        *ended,
+        *_duration_texts(point.waiting),
+        *_duration_texts(point.running),
+        point.ready_tasks,
+        point.running_tasks,
+    )
 
 
-def _shown(durations: Durations | None) -> tuple[str, str]:
+def _duration_texts(durations: Durations | None) -> tuple[str, str]:
     return ("", "") if durations is None else (f"{durations.p50:.3g}", f"{durations.p95:.3g}")
 
 
@@ -89,11 +96,11 @@ def _print(found: PoolOverview) -> None:
     print_facts(_facts(found))
     print_table(ROLES, map(astuple, found.roles), "no roles")
     if found.handoff is not None:
-        print_line(_told_of(found.handoff))
+        print_line(_dispatch_line(found.handoff))
         print_table(LANES, map(astuple, found.handoff.lanes), "nothing has been dispatched yet")
 
 
-def _told_of(handoff: HandoffState) -> str:
+def _dispatch_line(handoff: HandoffState) -> str:
     if handoff.problem is not None:
         return f"No dispatch through Redis: {handoff.problem}"
     led_by = handoff.dispatcher or "no dispatcher"

@@ -64,7 +64,7 @@ def _packages(reference: str | None) -> Iterator[Migrations]:
         yield from load_app(reference).migrations
 
 
-def _named(package: Migrations, step: str) -> str:
+def _step_name(package: Migrations, step: str) -> str:
     return step if package is ROLECALL else f"{package.name}/{step}"
 
 
@@ -72,7 +72,7 @@ def _migrate(shell: Shell, app: str | None, patience: float, *, with_roles: bool
     applied: list[str] = []
     with shell.database(create=True) as dsn, connect(dsn, "migrate") as connection:
         for package in _packages(app):
-            applied += [_named(package, step) for step in migrator.migrate(connection, package, patience=patience)]
+            applied += [_step_name(package, step) for step in migrator.migrate(connection, package, patience=patience)]
         make_room(connection)
         if with_roles:
             migrator.grant_roles(connection)
@@ -83,7 +83,7 @@ def _migrate(shell: Shell, app: str | None, patience: float, *, with_roles: bool
 def _plan(shell: Shell, app: str | None) -> None:
     with shell.database() as dsn, connect(dsn, "migrate") as connection:
         steps = [
-            replace(planned, step=_named(package, planned.step))
+            replace(planned, step=_step_name(package, planned.step))
             for package in _packages(app)
             for planned in migrator.plan(connection, package)
         ]
@@ -107,7 +107,7 @@ def _check(shell: Shell, app: str | None) -> None:
     with shell.database() as dsn, connect(dsn, "migrate") as connection:
         for package in _packages(app):
             if steps := migrator.pending(connection, package):
-                pending[package.name] = [_named(package, step) for step in steps]
+                pending[package.name] = [_step_name(package, step) for step in steps]
             else:
                 migrator.check(connection, package)
     every = [step for steps in pending.values() for step in steps]

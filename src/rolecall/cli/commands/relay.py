@@ -11,7 +11,7 @@ from rolecall.cli.shell import Shell
 from rolecall.config.brokers import BrokerAddress
 from rolecall.model.errors import ConfigError
 from rolecall.service.notifications import relay_of
-from rolecall.wake.choice import require_named
+from rolecall.wake.choice import parse_notifications
 from rolecall.worker.supervisor import Command
 
 VARIABLE = "ROLECALL_NOTIFICATIONS"
@@ -35,7 +35,7 @@ def relay(shell: Shell) -> None:
 
 def relay_beside_workers(shell: Shell) -> Sequence[Command]:
     """Return the command that starts a relay with these settings, if workers are notified by a broker."""
-    if not isinstance(require_named(shell.settings.notifications), BrokerAddress):
+    if not isinstance(parse_notifications(shell.settings.notifications), BrokerAddress):
         return ()
     words = command_line(shell, "relay", None, [*DATABASE, *LOGGING])
     return [Command(name="The relay", arguments=words, environment=secrets_of(shell))]

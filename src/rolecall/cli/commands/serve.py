@@ -25,7 +25,7 @@ from rolecall.config import AccessSettings, AuthMode, LogFormat
 from rolecall.config.parsing import HIGHEST_PORT
 from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ConfigError
-from rolecall.service.access import TOKEN_VARIABLE, keep_token, mode_for
+from rolecall.service.access import TOKEN_VARIABLE, ensure_token, mode_for
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
@@ -50,13 +50,13 @@ def serve(
             shell.ready_database(migrations=loaded.migrations) as dsn,
             _listener(shell, host, port, fd) as listener,
         ):
-            access = judged(shell, dsn, listener)
+            access = resolve_access(shell, dsn, listener)
             if access.ignored and any(mount.source == OWN_TASKS for mount in loaded.mounts):
                 log.warning(
                     "Ignored: %s. Sessions are stored, so there are no signed tokens", ", ".join(access.ignored)
                 )
             if fd is None:
-                _tell(shell, listener, access)
+                _print_addresses(shell, listener, access)
                 announce(shell, {"app": app, "http": url_of(listener), "token_file": _token_file(access)})
             server.serve(dsn, loaded, replace(shell.settings, access=access), listener)
     except Terminated:
@@ -73,7 +73,7 @@ class BesideWorkers:
 
 
 @contextmanager
-def beside_workers(
+def serve_beside_workers(
     shell: Shell, dsn: str, reference: str | None, descriptor: int | None = None
 ) -> Iterator[BesideWorkers]:
     """Open the API's socket, or take it over. It stays open while the serving process is restarted."""
@@ -88,21 +88,21 @@ def beside_workers(
         return
     with listen(http) if descriptor is None else adopt(descriptor) as listener:
         try:
-            access = judged(shell, dsn, listener)
+            access = resolve_access(shell, dsn, listener)
         except ConfigError as error:
             if http.asked_for or error.variable != TOKEN_VARIABLE:
                 raise
             log.warning("The API is not served: %s", error)
             yield BesideWorkers()
             return
-        _tell(shell, listener, access)
+        _print_addresses(shell, listener, access)
         number = listener.fileno()
         words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(number)]
         server = Command(name="The API", arguments=words, environment=secrets_of(shell), descriptors=(number,))
         yield BesideWorkers(url_of(listener), _token_file(access), [server])
 
 
-def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
+def resolve_access(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
     """Return the access settings with the mode that applies, and with the local token where that mode uses it.
 
     Raises ConfigError if a network address has no authentication, and if the token cannot be stored.
@@ -110,12 +110,12 @@ def judged(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
     access, private = shell.settings.access, is_private(listener)
     mode = mode_for(access.auth, private=private, as_root=os.geteuid() == 0)
     if not private:
-        shell.ask(dsn, lambda services: services.startup_guard.require_somebody())
-    token = keep_token(access.token_file) if mode is AuthMode.token and access.token_file else None
+        shell.ask(dsn, lambda services: services.startup_guard.require_credentials())
+    token = ensure_token(access.token_file) if mode is AuthMode.token and access.token_file else None
     return replace(access, auth=mode, token=token)
 
 
-def _tell(shell: Shell, listener: socket, access: AccessSettings) -> None:
+def _print_addresses(shell: Shell, listener: socket, access: AccessSettings) -> None:
     """Log the address of the API. The token itself is shown only on a terminal, because logs have other readers."""
     url = url_of(listener)
     if access.token is None:

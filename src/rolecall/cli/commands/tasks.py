@@ -19,7 +19,7 @@ from rolecall.model.insight import BulkAction, BulkOutcome, TaskFilter
 from rolecall.model.pages import Page
 from rolecall.model.tasks import Task, TaskSummary, TreeNode
 from rolecall.service.services import Services
-from rolecall.service.tasks import TaskHistory, require_found, require_retried
+from rolecall.service.tasks import TaskHistory, require_existing, require_retried
 
 SomeIds = Annotated[list[int] | None, Argument(metavar="[ID]...", help="The ids of the tasks.")]
 Limit = Annotated[int, Option(help="With filters: the most tasks to change, newest first.")]
@@ -76,7 +76,7 @@ def cancel(
         return
     outcomes = shell.call(lambda services: services.tasks.cancel(ids))
     _show_outcomes(shell, outcomes)
-    require_found(outcomes)
+    require_existing(outcomes)
 
 
 @with_filter
@@ -88,7 +88,7 @@ def delete(
         return
     outcomes = shell.call(lambda services: services.tasks.delete(ids))
     _show_outcomes(shell, outcomes)
-    require_found(outcomes)
+    require_existing(outcomes)
 
 
 def complete(

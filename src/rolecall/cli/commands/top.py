@@ -40,7 +40,7 @@ Draw = Callable[[RenderableType], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Snapshot:
     """The state at one moment. `running` contains some running tasks of each worker, by worker id."""
 
     at: datetime
@@ -62,15 +62,15 @@ def top(
     if pause < LEAST_PAUSE:
         raise ConfigError(f"must be at least {LEAST_PAUSE} s", variable="--every", value=every)
     checks, looked = checks_of(app), False
-    with shell.ready_database() as dsn, _drawing(one=once or shell.as_json) as draw:
+    with shell.ready_database() as dsn, _open_drawing(one=once or shell.as_json) as draw:
 
-        def show(look: Look) -> None:
+        def show(snapshot: Snapshot) -> None:
             nonlocal looked
             looked = True
             if shell.as_json:
-                print_json(look)
+                print_json(snapshot)
             else:
-                draw(_drawn(look))
+                draw(_draw(snapshot))
             sys.stdout.flush()
 
         while True:
@@ -86,7 +86,7 @@ def top(
 
 
 @contextmanager
-def _drawing(*, one: bool) -> Iterator[Draw]:
+def _open_drawing(*, one: bool) -> Iterator[Draw]:
     """Return a function that draws on an alternate screen, or below the previous output without a terminal."""
     screen = console()
     if one or not screen.is_terminal or screen.is_dumb_terminal:
@@ -96,18 +96,18 @@ def _drawing(*, one: bool) -> Iterator[Draw]:
         yield lambda drawing: live.update(drawing, refresh=True)
 
 
-async def _watch(services: Services, show: Callable[[Look], None], pause: float | None) -> None:
-    await _look_and_show(services, show)
+async def _watch(services: Services, show: Callable[[Snapshot], None], pause: float | None) -> None:
+    await _read_and_show(services, show)
     while pause is not None:
         await asyncio.sleep(pause)
-        await _look_and_show(services, show)
+        await _read_and_show(services, show)
 
 
-async def _look_and_show(services: Services, show: Callable[[Look], None]) -> None:
+async def _read_and_show(services: Services, show: Callable[[Snapshot], None]) -> None:
     workers = await services.workers.list()
     failed = await services.tasks.list(TaskFilter(state="failed", limit=MOST_FAILURES))
     show(
-        Look(
+        Snapshot(
             at=datetime.now(UTC),
             overview=await services.overview.show(),
             workers=workers,
@@ -117,53 +117,53 @@ async def _look_and_show(services: Services, show: Callable[[Look], None]) -> No
     )
 
 
-def _drawn(look: Look) -> RenderableType:
-    figures = look.overview.figures
+def _draw(snapshot: Snapshot) -> RenderableType:
+    figures = snapshot.overview.figures
     ended = "-" if figures.ended_per_second is None else f"{figures.ended_per_second:.1f}"
     head = (
-        f"{shown(look.at)}   ready {figures.ready}   running {figures.running} of {figures.slots} slots of "
+        f"{shown(snapshot.at)}   ready {figures.ready}   running {figures.running} of {figures.slots} slots of "
         f"{figures.workers} workers   ended/s {ended}   failed in the last hour {figures.failed_last_hour}"
     )
     return Group(
         Text(head),
-        *(Text(shown(f"{alert.severity}: {alert.sentence}")) for alert in look.overview.alerts),
-        table_of(ROLES, (_row_of_role(look, number) for number in range(len(look.overview.roles))), "no roles"),
-        table_of(WORKERS, (_row_of_worker(look, worker) for worker in look.workers), "no workers"),
-        table_of(FAILURES, (_row_of_failure(look, task) for task in look.failures), "nothing has failed"),
+        *(Text(shown(f"{alert.severity}: {alert.sentence}")) for alert in snapshot.overview.alerts),
+        table_of(ROLES, (_row_of_role(snapshot, number) for number in range(len(snapshot.overview.roles))), "no roles"),
+        table_of(WORKERS, (_row_of_worker(snapshot, worker) for worker in snapshot.workers), "no workers"),
+        table_of(FAILURES, (_row_of_failure(snapshot, task) for task in snapshot.failures), "nothing has failed"),
     )
 
 
-def _row_of_role(look: Look, number: int) -> tuple[object, ...]:
-    role = look.overview.roles[number]
+def _row_of_role(snapshot: Snapshot, number: int) -> tuple[object, ...]:
+    role = snapshot.overview.roles[number]
     numbers = (role.ready, role.scheduled, role.running)
     return (
         role.role,
         "paused" if role.paused else "",
         *numbers,
-        _age(look, role.waiting_since),
+        _age(snapshot, role.waiting_since),
         role.ended_per_second,
         role.workers,
     )
 
 
-def _row_of_worker(look: Look, worker: RegisteredWorker) -> tuple[object, ...]:
-    running = look.running.get(worker.id, ())
+def _row_of_worker(snapshot: Snapshot, worker: RegisteredWorker) -> tuple[object, ...]:
+    running = snapshot.running.get(worker.id, ())
     more = len(worker.running_tasks) - len(running)
-    named = [f"{task.id} {task.handler} {_age(look, task.started_at)}" for task in running]
+    named = [f"{task.id} {task.handler} {_age(snapshot, task.started_at)}" for task in running]
     uses = ("" if share is None else f"{share:.0%}" for share in (worker.cpu, worker.memory))
     runs = ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
     return (f"{worker.id} {worker.name}", worker.state, f"{len(worker.running_tasks)}/{worker.slots}", *uses, runs)
 
 
-def _row_of_failure(look: Look, task: TaskSummary) -> tuple[object, ...]:
+def _row_of_failure(snapshot: Snapshot, task: TaskSummary) -> tuple[object, ...]:
     error = (task.error or "").strip().splitlines()
-    return (task.id, task.handler, f"{_age(look, task.finished_at)} ago", error[0][:LONGEST_ERROR] if error else "")
+    return (task.id, task.handler, f"{_age(snapshot, task.finished_at)} ago", error[0][:LONGEST_ERROR] if error else "")
 
 
-def _age(look: Look, since: datetime | None) -> str:
+def _age(snapshot: Snapshot, since: datetime | None) -> str:
     if since is None:
         return ""
-    seconds = max(0, round((look.at - since).total_seconds()))
+    seconds = max(0, round((snapshot.at - since).total_seconds()))
     for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"

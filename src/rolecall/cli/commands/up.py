@@ -13,7 +13,7 @@ from typer import Option
 from rolecall.app import App
 from rolecall.cli.commands.dispatch import dispatch_beside_workers
 from rolecall.cli.commands.relay import relay_beside_workers
-from rolecall.cli.commands.serve import Descriptor, beside_workers
+from rolecall.cli.commands.serve import Descriptor, serve_beside_workers
 from rolecall.cli.commands.worker import Processes, announce, reloaded_words, secrets_of, work, worker_commands
 from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
@@ -44,7 +44,7 @@ def up(  # sizes: one option each
     if app is None and processes > 1:
         raise ConfigError("more than one process needs an App (--app)", variable="--processes", value=processes)
     if wants_reload(reload=reload, folders=reload_dir):
-        with suppress(Terminated), shell.database(create=True), _reloaded(shell, app, processes) as command:
+        with suppress(Terminated), shell.database(create=True), _reloaded_command(shell, app, processes) as command:
             run_and_reload(command, reload_dir)
         return
     try:
@@ -57,19 +57,19 @@ def up(  # sizes: one option each
             bring_up_to_date(given, loaded.migrations)
         with (
             shell.ready_database(create=True, migrations=loaded.migrations) as dsn,
-            beside_workers(shell, dsn, app, fd) as api,
+            serve_beside_workers(shell, dsn, app, fd) as api,
         ):
             beside = api.commands or [*relay_beside_workers(shell), *dispatch_beside_workers(shell)]
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
             if loaded.checks:
-                _tell_findings(shell, dsn, loaded)
+                _print_findings(shell, dsn, loaded)
             work(shell, dsn, loaded, worker_commands(shell, app, processes), beside, persistent=True)
     except Terminated:
         return
 
 
 @contextmanager
-def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[Command]:
+def _reloaded_command(shell: Shell, reference: str | None, processes: int) -> Iterator[Command]:
     """Yield this command for `--reload`. The socket of its API stays open in this process."""
     if reference is None:
         raise ConfigError("needs an App to reload (--app)", variable="--reload", value=True)
@@ -83,7 +83,7 @@ def _reloaded(shell: Shell, reference: str | None, processes: int) -> Iterator[C
         yield replace(command, arguments=[*words, "--fd", str(number)], descriptors=(number,))
 
 
-def _tell_findings(shell: Shell, dsn: str, app: App) -> None:
+def _print_findings(shell: Shell, dsn: str, app: App) -> None:
     """Log the findings of the app's own checks."""
-    for found in shell.ask(dsn, lambda services: services.doctor.ask_apps(), app.checks):
+    for found in shell.ask(dsn, lambda services: services.doctor.run_app_checks(), app.checks):
         log.warning("%s: %s; %s", found.check, found.problem, found.advice)

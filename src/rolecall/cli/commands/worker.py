@@ -19,7 +19,7 @@ from rolecall.cli.exits import Terminated
 from rolecall.cli.locate import load_app
 from rolecall.cli.metrics import address_of_turn, answering_scrapes
 from rolecall.cli.options import DATABASE, LOGGING, PROBING, WORKING
-from rolecall.cli.probes import NOTIFY_SOCKET, answering_probes, telling_systemd
+from rolecall.cli.probes import NOTIFY_SOCKET, answering_probes, notifying_systemd
 from rolecall.cli.reload import UNCOMPILED, Reload, ReloadDirs, run_and_reload, wants_reload
 from rolecall.cli.shell import Shell
 from rolecall.config import Setting, Settings
@@ -74,7 +74,7 @@ def worker(  # sizes: one option each
             raise ConfigError("cannot be combined with --reload", variable="--until-idle", value=True)
         # The embedded server keeps running across restarts. Only the restarted process imports the app.
         with suppress(Terminated), shell.ready_database():
-            run_and_reload(_reloaded(shell, app, processes), reload_dir)
+            run_and_reload(_reloaded_command(shell, app, processes), reload_dir)
         return
     loaded = load_app(app)
     with suppress(Terminated), shell.ready_database(migrations=loaded.migrations) as dsn:
@@ -85,7 +85,7 @@ def worker(  # sizes: one option each
         work(shell, dsn, loaded, worker_commands(shell, app, processes))
 
 
-def _reloaded(shell: Shell, reference: str, processes: int) -> Command:
+def _reloaded_command(shell: Shell, reference: str, processes: int) -> Command:
     words = reloaded_words(shell, "worker", reference, processes, [*WORKING, *PROBING])
     return Command(name="The worker", arguments=words, environment={**secrets_of(shell), **UNCOMPILED})
 
@@ -130,7 +130,7 @@ def work(  # sizes: shared by `up` and `worker`
     dsn: str,
     app: App,
     workers: Sequence[Command],
-    beside: Sequence[Command] = (),
+    supervisor: Sequence[Command] = (),
     *,
     persistent: bool = False,
     options: WorkerOptions | None = None,
@@ -143,10 +143,10 @@ def work(  # sizes: shared by `up` and `worker`
         chosen = options or worker_options(shell.settings)
         worker = PersistentWorker(lambda: Worker(app, dsn, chosen)) if persistent else Worker(app, dsn, chosen)
         with answering_scrapes(shell, app), answering_probes(shell, app, worker.health):
-            run(_run(worker, Supervisor(beside)))
+            run(_run(worker, Supervisor(supervisor)))
         return
-    with telling_systemd(WorkerHealth):
-        code = run(Supervisor([*workers, *beside], partial(_rescue_dead, dsn, shell.settings)).run())
+    with notifying_systemd(WorkerHealth):
+        code = run(Supervisor([*workers, *supervisor], partial(_rescue_dead, dsn, shell.settings)).run())
     if code:
         raise Exit(code)
 
@@ -198,11 +198,11 @@ async def _rescue_dead(dsn: str, settings: Settings) -> None:
         await session.close()
 
 
-async def _run(worker: Worker | PersistentWorker, beside: Supervisor) -> None:
-    with stop_on_signals(worker, beside):
-        keeping = asyncio.create_task(beside.keep())
+async def _run(worker: Worker | PersistentWorker, supervisor: Supervisor) -> None:
+    with stop_on_signals(worker, supervisor):
+        keeping = asyncio.create_task(supervisor.keep())
         try:
             await worker.run()
         finally:
-            beside.stop()
+            supervisor.stop()
             await keeping

@@ -34,19 +34,21 @@ def show(shell: Shell, worker_id: Id) -> None:
 
 
 def drain(shell: Shell, worker_id: Id) -> None:
-    _tell(shell, worker_id, Workers.drain, "claims no new tasks")
+    _send_command(shell, worker_id, Workers.drain, "claims no new tasks")
 
 
 def decommission(shell: Shell, worker_id: Id) -> None:
-    _tell(shell, worker_id, Workers.decommission, "exits when its running tasks have finished")
+    _send_command(shell, worker_id, Workers.decommission, "exits when its running tasks have finished")
 
 
 def resume(shell: Shell, worker_id: Id) -> None:
-    _tell(shell, worker_id, Workers.resume, "claims tasks again")
+    _send_command(shell, worker_id, Workers.resume, "claims tasks again")
 
 
-def _tell(shell: Shell, worker_id: int, tell: Callable[[Workers, int], Awaitable[RegisteredWorker]], what: str) -> None:
-    answer = shell.call(lambda services: tell(services.workers, worker_id))
+def _send_command(
+    shell: Shell, worker_id: int, command: Callable[[Workers, int], Awaitable[RegisteredWorker]], what: str
+) -> None:
+    answer = shell.call(lambda services: command(services.workers, worker_id))
     shell.show(answer, lambda: print_line(f"worker {worker_id} {what}"))
 
 

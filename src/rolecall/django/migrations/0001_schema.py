@@ -10,7 +10,7 @@ from django.db import migrations, models
 from rolecall.django.schema import BringSchema
 
 
-def shown(model: str, table: str, ordering: str) -> migrations.CreateModel:
+def create_model(model: str, table: str, ordering: str) -> migrations.CreateModel:
     """Return the state of a model without a table. Django compares only its options."""
     return migrations.CreateModel(
         model,
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
     atomic = False
     operations = (
         BringSchema("0001_schema"),
-        shown("Task", "all_tasks", "-id"),
-        shown("Schedule", "schedules", "name"),
-        shown("Worker", "all_workers", "-heartbeat_at"),
+        create_model("Task", "all_tasks", "-id"),
+        create_model("Schedule", "schedules", "name"),
+        create_model("Worker", "all_workers", "-heartbeat_at"),
     )

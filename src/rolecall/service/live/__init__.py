@@ -1,7 +1,7 @@
 """Live updates for viewers, at no cost for the workers.
 
 Storing, claiming and finishing tasks sends nothing, because a NOTIFY takes a lock at every commit. Instead, while there
-are viewers, one looker per process queries the database for changes:
+are viewers, one poller per process queries the database for changes:
 
     task look ──► changes since the last look ──┐
     role look ──► counts of roles ──────────────┼──► each stream: requested items, latest state only ──► its client
@@ -18,12 +18,12 @@ A transaction older than that ends in a `reload`.
 
 **Cost.** Slow looks are followed by pauses fifty times as long (`Rhythm`). A stream buffers at most one page of
 changes: a slow client receives a `reload`, and one that does not read is dropped. After an outage of the database, the
-looker continues where it was.
+poller continues where it was.
 """
 
 from __future__ import annotations
 
-from rolecall.service.live.stream import Batch, Stream, Wanted
+from rolecall.service.live.stream import Batch, Stream, Subscription
 from rolecall.service.live.watch import Live
 
-__all__ = ["Batch", "Live", "Stream", "Wanted"]
+__all__ = ["Batch", "Live", "Stream", "Subscription"]

@@ -16,14 +16,14 @@ from rolecall.service.shared import Cost
 from rolecall.sql import live
 
 __all__ = [
-    "Found",
     "Reach",
     "Rhythm",
     "RhythmOptions",
-    "RoleLook",
+    "RoleQuery",
     "Start",
-    "TaskLook",
-    "TreeLook",
+    "TaskQuery",
+    "TaskUpdate",
+    "TreeQuery",
 ]
 
 MOST_TASKS = 1_000
@@ -60,16 +60,16 @@ class Rhythm:
         self._cost = Cost()
         self.floor = options.least
 
-    def looked(self, took: float, *, stirred: bool) -> float:
-        """Return the pause after a look that took `took` seconds; `stirred` if it found something."""
+    def next_pause(self, seconds: float, *, has_changed: bool) -> float:
+        """Return the pause after a look that took `seconds`; `has_changed` if it found something."""
         options = self._options
-        self._delay = options.least if stirred else min(options.most, self._delay * GROWTH)
-        self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.after(took) / options.share))
+        self._delay = options.least if has_changed else min(options.most, self._delay * GROWTH)
+        self.floor = max(options.least, min(LONGEST_PAUSE, self._cost.add_run(seconds) / options.share))
         return max(self._delay, self.floor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class TaskUpdate:
     """The result of a look, and the seconds to pause: at least `floor`, and `pause` if nothing happens."""
 
     tasks: list[TaskChange]
@@ -78,11 +78,11 @@ class Found:
     pause: float
 
     @property
-    def stirred(self) -> bool:
+    def has_changed(self) -> bool:
         return bool(self.tasks or self.reload)
 
 
-class TaskLook:
+class TaskQuery:
     """Queries changed tasks repeatedly, and skips changes that it has already returned."""
 
     def __init__(self, database: Database, reach: Reach) -> None:
@@ -90,81 +90,81 @@ class TaskLook:
         self._reach = reach
         self._calm = Rhythm(TASKS)
         self._crowded = Rhythm(CROWDED)
-        self._told: frozenset[TaskChange] = frozenset()
+        self._returned: frozenset[TaskChange] = frozenset()
 
     @classmethod
-    async def begin(cls, database: Database) -> TaskLook:
+    async def begin(cls, database: Database) -> TaskQuery:
         """Start after everything that has committed so far."""
         reach = Reach(await database.run(live.horizon()))
         # The second horizon shows which of the transactions before the first are still open.
-        reach.saw(await database.run(live.horizon()))
+        reach.add_horizon(await database.run(live.horizon()))
         return cls(database, reach)
 
     @property
     def event_id(self) -> str | None:
         """The id of the latest position; None while it is unknown."""
-        return self._reach.start.text if self._reach.is_whole else None
+        return self._reach.start.text if self._reach.is_complete else None
 
-    async def look(self) -> Found:
+    async def query(self) -> TaskUpdate:
         """Return the changes since the last look."""
-        began = monotonic()
+        started = monotonic()
         start = self._reach.start
         changes = await self._database.run(live.changes(start.since, start.after_id, MOST_TASKS))
-        missed = self._reach.saw(changes.horizon)
+        missed = self._reach.add_horizon(changes.horizon)
         crowd = len(changes.tasks) > MOST_TASKS
-        fresh = [] if crowd else [change for change in changes.tasks if change not in self._told]
-        self._told = frozenset() if crowd else frozenset(changes.tasks)
+        fresh = [] if crowd else [change for change in changes.tasks if change not in self._returned]
+        self._returned = frozenset() if crowd else frozenset(changes.tasks)
         rhythm = self._crowded if crowd else self._calm
-        pause = rhythm.looked(monotonic() - began, stirred=bool(fresh))
-        return Found(tasks=fresh, reload=_reload(crowd=crowd, missed=missed), floor=rhythm.floor, pause=pause)
+        pause = rhythm.next_pause(monotonic() - started, has_changed=bool(fresh))
+        return TaskUpdate(tasks=fresh, reload=_reload(crowd=crowd, missed=missed), floor=rhythm.floor, pause=pause)
 
     async def since(self, start: Start) -> list[TaskChange] | None:
         """Return the changes since an earlier look; None if there are too many, or it is too long ago."""
-        if not self._reach.reaches_back_to(start):
+        if not self._reach.covers(start):
             return None
         changes = await self._database.run(live.changes(start.since, start.after_id, MOST_TASKS))
         return None if len(changes.tasks) > MOST_TASKS else list(changes.tasks)
 
 
-class RoleLook:
+class RoleQuery:
     """Queries the counts of roles, and returns those that changed."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._turn = Turn(SUMMARIES)
+        self._turn = DueTimer(SUMMARIES)
         self._last: frozenset[RoleProgress] = frozenset()
 
-    async def look(self, *, stirred: bool) -> list[RoleProgress]:
+    async def query(self, *, has_changed: bool) -> list[RoleProgress]:
         """Return the roles that changed, if a look is due."""
-        if not self._turn.is_due(stirred=stirred):
+        if not self._turn.is_due(has_changed=has_changed):
             return []
-        began = monotonic()
+        started = monotonic()
         roles = (await self._progress.roles()).roles
-        moved = [role for role in roles if role not in self._last]
+        changes = [role for role in roles if role not in self._last]
         self._last = frozenset(roles)
-        self._turn.taken(began, stirred=bool(moved))
-        return moved
+        self._turn.note_query(started, has_changed=bool(changes))
+        return changes
 
 
-class TreeLook:
+class TreeQuery:
     """Queries the progress of requested trees, and returns those that changed."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._turn = Turn(SUMMARIES)
+        self._turn = DueTimer(SUMMARIES)
         self._last: dict[int, TreeProgress] = {}
 
-    async def look(self, roots: Iterable[int], *, stirred: bool) -> list[TreeProgress]:
+    async def query(self, roots: Iterable[int], *, has_changed: bool) -> list[TreeProgress]:
         """Return the trees that changed, if a look is due."""
-        if not self._turn.is_due(stirred=stirred):
+        if not self._turn.is_due(has_changed=has_changed):
             return []
-        began = monotonic()
-        before, self._last = self._last, {root: tree for root in roots if (tree := await self._tree(root))}
-        moved = [tree for root, tree in self._last.items() if tree != before.get(root)]
-        self._turn.taken(began, stirred=bool(moved))
-        return moved
+        started = monotonic()
+        previous, self._last = self._last, {root: tree for root in roots if (tree := await self._tree(root))}
+        changes = [tree for root, tree in self._last.items() if tree != previous.get(root)]
+        self._turn.note_query(started, has_changed=bool(changes))
+        return changes
 
-    def know(self, tree: TreeProgress) -> None:
+    def note_sent(self, tree: TreeProgress) -> None:
         """Note that this progress was already sent."""
         self._last[tree.id] = tree
 
@@ -175,26 +175,26 @@ class TreeLook:
             return None
 
 
-class Turn:
+class DueTimer:
     """Decides when a look is due: soon after a change, but not too soon, and at regular intervals."""
 
     def __init__(self, options: RhythmOptions) -> None:
         self._rhythm = Rhythm(options)
         self._soonest = 0.0
         self._latest = 0.0
-        self._stirred = True
+        self._changed = True
 
-    def is_due(self, *, stirred: bool) -> bool:
+    def is_due(self, *, has_changed: bool) -> bool:
         """Return whether a look is due. An early change is remembered."""
-        self._stirred = self._stirred or stirred
-        return monotonic() >= (self._soonest if self._stirred else self._latest)
+        self._changed = self._changed or has_changed
+        return monotonic() >= (self._soonest if self._changed else self._latest)
 
-    def taken(self, began: float, *, stirred: bool) -> None:
+    def note_query(self, started: float, *, has_changed: bool) -> None:
         """Note that a look was done, and whether it found something."""
         now = monotonic()
-        self._latest = now + self._rhythm.looked(now - began, stirred=stirred)
+        self._latest = now + self._rhythm.next_pause(now - started, has_changed=has_changed)
         self._soonest = now + self._rhythm.floor
-        self._stirred = False
+        self._changed = False
 
 
 def _reload(*, crowd: bool, missed: bool) -> ReloadReason | None:
@@ -242,16 +242,16 @@ class Reach:
         return Start(self._horizons[0].at - SLACK, self._horizons[0].last_id)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """False while a transaction is open that began before the start."""
         return not self._overdue
 
-    def reaches_back_to(self, start: Start) -> bool:
+    def covers(self, start: Start) -> bool:
         """Return whether changes since that position can still be returned."""
         last = self._horizons[-1]
         return last.at - FARTHEST <= start.since <= last.at and 0 <= start.after_id <= last.last_id
 
-    def saw(self, horizon: Horizon) -> bool:
+    def add_horizon(self, horizon: Horizon) -> bool:
         """Add the horizon of the latest look. Return whether changes may have been missed."""
         # A transaction that ended between the two reads of a horizon is now known to belong to another database.
         horizon = replace(horizon, under_way=horizon.under_way - self._horizons[-1].elsewhere)

@@ -9,13 +9,13 @@ from rolecall.model.live import ReloadReason, RoleProgress, TaskChange
 from rolecall.model.progress import Progress
 from rolecall.wake.waker import Waker
 
-__all__ = ["Batch", "Stream", "Wanted"]
+__all__ = ["Batch", "Stream", "Subscription"]
 
 MOST_TASKS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Subscription:
     """What a client requests: changes in these roles (empty: all), and the progress of these roots.
 
     Without `counts`, it receives no counts of roles, which require counting all open tasks.
@@ -53,14 +53,14 @@ class Batch:
 class Stream:
     """Collects updates until its client takes them."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
         self._next = Batch()
         self._bell = Waker()
         self._ended = False
 
     @property
-    def ended(self) -> bool:
+    def is_ended(self) -> bool:
         """True if there will be no more updates."""
         return self._ended
 
@@ -74,39 +74,39 @@ class Stream:
         self._ended = True
         self._bell.nudge()
 
-    def tell_tasks(self, changes: Iterable[TaskChange]) -> None:
+    def add_tasks(self, changes: Iterable[TaskChange]) -> None:
         """Add changed tasks. Too many of them become a reload."""
         tasks = self._next.tasks
-        tasks.update((change.id, change) for change in changes if self.wanted.includes(change.role))
+        tasks.update((change.id, change) for change in changes if self.subscription.includes(change.role))
         if len(tasks) > MOST_TASKS:
-            self.tell_reload(ReloadReason.CROWD)
+            self.add_reload(ReloadReason.CROWD)
         self._ring()
 
-    def tell_roles(self, roles: Iterable[RoleProgress]) -> None:
+    def add_roles(self, roles: Iterable[RoleProgress]) -> None:
         """Add changed counts of roles."""
-        if not self.wanted.counts:
+        if not self.subscription.counts:
             return
-        self._next.roles.update((role.role, role) for role in roles if self.wanted.includes(role.role))
+        self._next.roles.update((role.role, role) for role in roles if self.subscription.includes(role.role))
         self._ring()
 
-    def tell_tree(self, progress: Progress) -> None:
+    def add_tree(self, progress: Progress) -> None:
         """Add the changed progress of a tree."""
-        if progress.id in self.wanted.roots:
+        if progress.id in self.subscription.roots:
             self._next.trees[progress.id] = progress
             self._ring()
 
-    def tell_reload(self, reason: ReloadReason) -> None:
+    def add_reload(self, reason: ReloadReason) -> None:
         """Replace the changes with a reload, because the client's data may be out of date."""
         self._next.reload = reason
         self._next.tasks.clear()
         self._ring()
 
-    def tell_stale(self, seconds: float) -> None:
+    def add_stale(self, seconds: float) -> None:
         """Report that the changes of the last seconds are unknown."""
         self._next.stale, self._next.fresh = seconds, False
         self._ring()
 
-    def tell_fresh(self) -> None:
+    def add_fresh(self) -> None:
         """Report that changes are known again."""
         self._next.stale, self._next.fresh = None, True
         self._ring()

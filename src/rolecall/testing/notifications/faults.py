@@ -29,8 +29,8 @@ class Faulty:
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
-        async with self._inner.subscribe(channels) as heard, aclosing(self._fault(heard)) as left:
-            yield left
+        async with self._inner.subscribe(channels) as messages, aclosing(self._fault(messages)) as changed:
+            yield changed
 
     async def publish(self, channel: str, payload: str) -> None:
         await self._inner.publish(channel, payload)
@@ -54,21 +54,21 @@ def shuffling(transport: Transport) -> Transport:
     return Faulty(transport, _shuffle)
 
 
-async def _lose(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
-    async for message in heard:
+async def _lose(messages: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    async for message in messages:
         if message[0] == BEAT_CHANNEL:
             yield message
 
 
-async def _repeat(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
-    async for message in heard:
+async def _repeat(messages: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+    async for message in messages:
         for _ in range(3):
             yield message
 
 
-async def _shuffle(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
+async def _shuffle(messages: AsyncIterator[Message]) -> AsyncGenerator[Message, None]:
     waiting: asyncio.Queue[Message | Exception] = asyncio.Queue()
-    reading = asyncio.create_task(_read(heard, waiting))
+    reading = asyncio.create_task(_read(messages, waiting))
     try:
         while True:
             batch = [await waiting.get()]
@@ -83,9 +83,9 @@ async def _shuffle(heard: AsyncIterator[Message]) -> AsyncGenerator[Message, Non
         await asyncio.wait({reading})
 
 
-async def _read(heard: AsyncIterator[Message], waiting: asyncio.Queue[Message | Exception]) -> None:
+async def _read(messages: AsyncIterator[Message], waiting: asyncio.Queue[Message | Exception]) -> None:
     try:
-        async for message in heard:
+        async for message in messages:
             waiting.put_nowait(message)
     except Exception as error:  # noqa: BLE001 - raised again where the queue is read
         waiting.put_nowait(error)

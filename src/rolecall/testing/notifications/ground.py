@@ -65,12 +65,12 @@ class Ground:
         if self.restore is not None:
             await self.restore()
 
-    def carrying(self) -> Transport:
+    def delivering_transport(self) -> Transport:
         """Create a transport that can deliver notifications. Raises NotHere if this one cannot."""
-        made = self.transport()
-        if made.reach is Reach.NOTHING:
+        transport = self.transport()
+        if transport.reach is Reach.NOTHING:
             raise NotHere("the transport delivers nothing")
-        return made
+        return transport
 
 
 Case = Callable[[Ground], Awaitable[None]]
@@ -91,26 +91,26 @@ async def until(fact: Callable[[], object], problem: str, within: float | None =
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def next_of(heard: AsyncIterator[Message]) -> Message:
+async def next_of(messages: AsyncIterator[Message]) -> Message:
     """Return the next notification."""
     try:
         async with asyncio.timeout(PATIENCE):
-            return await anext(heard)
+            return await anext(messages)
     except (TimeoutError, StopAsyncIteration):
         raise AssertionError(f"nothing was received within {PATIENCE:g} s") from None
 
 
 @asynccontextmanager
-async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
+async def collect_payloads(transport: Transport, channel: str) -> AsyncIterator[asyncio.Queue[str]]:
     """Collect the payloads of a channel."""
     payloads: asyncio.Queue[str] = asyncio.Queue()
 
-    async def gather(heard: AsyncIterator[Message]) -> None:
-        async for _, payload in heard:
+    async def gather(messages: AsyncIterator[Message]) -> None:
+        async for _, payload in messages:
             payloads.put_nowait(payload)
 
-    async with transport.subscribe([channel]) as heard:
-        gathering = asyncio.create_task(gather(heard))
+    async with transport.subscribe([channel]) as messages:
+        gathering = asyncio.create_task(gather(messages))
         try:
             yield payloads
         finally:
@@ -119,9 +119,9 @@ async def hearing(transport: Transport, channel: str) -> AsyncIterator[asyncio.Q
 
 
 @asynccontextmanager
-async def relaying(ground: Ground) -> AsyncIterator[None]:
+async def run_relay(ground: Ground) -> AsyncIterator[None]:
     """Run a relay from Postgres to the transport, if it needs one."""
-    target = ground.carrying()
+    target = ground.delivering_transport()
     if target.reach is not Reach.RELAYED:
         yield
         return

@@ -16,7 +16,7 @@ async def try_all(
     grounds: Callable[[], AbstractAsyncContextManager[Ground]], cases: Mapping[str, Case] = CASES
 ) -> list[Result]:
     """Run each case on a ground of its own. Any exception but NotHere is a failure."""
-    return [await _tried(name, case, grounds) for name, case in cases.items()]
+    return [await _try_case(name, case, grounds) for name, case in cases.items()]
 
 
 async def hold(case: Case, ground: Ground) -> None:
@@ -27,7 +27,7 @@ async def hold(case: Case, ground: Ground) -> None:
         raise SkipTest(str(reason)) from None
 
 
-async def _tried(name: str, case: Case, grounds: Callable[[], AbstractAsyncContextManager[Ground]]) -> Result:
+async def _try_case(name: str, case: Case, grounds: Callable[[], AbstractAsyncContextManager[Ground]]) -> Result:
     try:
         async with grounds() as ground:
             await case(ground)

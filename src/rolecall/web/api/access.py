@@ -14,7 +14,7 @@ from rolecall.model.pages import Page, page_by_id, position
 from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dependencies import Administers, Enters, KnownCaller
-from rolecall.web.http import forget_session, keep_session
+from rolecall.web.http import forget_session, set_session_cookie
 from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.passwords import LONGEST
 from rolecall.web.problems import refuses
@@ -49,7 +49,7 @@ async def log_in(request: Request, response: Response, shown: Login) -> None:
     require_cookies(request)
     logins = state_of(request).logins
     session = await logins.open(request, shown.name, shown.password)
-    keep_session(request, response, session, logins.seconds)
+    set_session_cookie(request, response, session, logins.seconds)
 
 
 @login_router.post("/logout", status_code=204)

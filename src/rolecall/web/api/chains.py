@@ -14,7 +14,7 @@ from rolecall.web.parameters import Body, Cursor, Limit, PathId, Patience, Resul
 from rolecall.web.problems import refuses
 from rolecall.web.second_names import Naming
 from rolecall.web.state import state_of
-from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, shown_chain
+from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, view_of_chain
 
 router = APIRouter(prefix="/api/chains", tags=["chains"])
 
@@ -50,7 +50,7 @@ async def list_chains(  # sizes: the filters
 async def get_chain(chain_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
     """Return one chain with its tasks."""
     history = await services.chains.show(chain_id)
-    return with_etag(request, shown_chain(history.chain, history.tasks, names))
+    return with_etag(request, view_of_chain(history.chain, history.tasks, names))
 
 
 @router.get("/{chain_id:int}/wait")

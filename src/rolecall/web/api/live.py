@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 
 from rolecall.model.live import LiveSnapshot
 from rolecall.model.progress import Progress
-from rolecall.service.live import Stream, Wanted
+from rolecall.service.live import Stream, Subscription
 from rolecall.service.progress import read_weights
 from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.events import EventStream, events_of
@@ -51,7 +51,7 @@ async def _watch(  # sizes: the parameters of the request
     counts: Counts = True,
     last_event_id: Position = None,
 ) -> AsyncIterator[Stream]:
-    question = Wanted(roles=frozenset(role), roots=frozenset(root), counts=counts)
+    question = Subscription(roles=frozenset(role), roots=frozenset(root), counts=counts)
     async with state_of(request).live.watch(question, last_event_id, caller=caller.limited_as) as stream:
         yield stream
 
@@ -63,7 +63,7 @@ async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Reques
     The stream ends within half a minute after its caller loses access.
     """
     state = state_of(request)
-    return EventStream(events_of(stream, lambda: state.access.still_knows(request), heartbeat=state.heartbeat))
+    return EventStream(events_of(stream, lambda: state.access.still_admits(request), heartbeat=state.heartbeat))
 
 
 Weights = Annotated[

@@ -25,7 +25,7 @@ from rolecall.web.idempotency import OperatesOnce
 from rolecall.web.parameters import Cursor, Limit, Moment, OpenBody, PathId, agreed, with_items
 from rolecall.web.problems import refuses
 from rolecall.web.second_names import Naming, SecondNames
-from rolecall.web.views import HOUR, ShownSchedule, shown_schedule
+from rolecall.web.views import HOUR, ShownSchedule, view_of_schedule
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
 
@@ -88,7 +88,7 @@ class Triggered:
 async def list_schedules(services: Reads, names: Naming) -> Page[ShownSchedule]:
     """List all schedules, by name."""
     page = Page(items=await services.schedules.list())
-    return with_items(page, lambda schedule: shown_schedule(schedule, names))
+    return with_items(page, lambda schedule: view_of_schedule(schedule, names))
 
 
 @router.get("/ahead")
@@ -179,4 +179,4 @@ async def list_runs(
 
 def _with_etag(schedule: StoredSchedule, names: SecondNames, response: Response) -> ShownSchedule:
     response.headers["ETag"] = f'"{schedule.revision}"'
-    return shown_schedule(schedule, names)
+    return view_of_schedule(schedule, names)

@@ -22,7 +22,7 @@ from rolecall.web.parameters import Body, Id, PathId, Result
 from rolecall.web.problems import refuses
 from rolecall.web.second_names import Naming, SecondNames
 from rolecall.web.state import address_of, state_of
-from rolecall.web.task_filters import BodyFilter, asked_for
+from rolecall.web.task_filters import BodyFilter, resolve_filter
 from rolecall.web.views import Outcome
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
@@ -144,7 +144,7 @@ async def delete_tasks(request: BulkRequest, services: Operates, names: Naming) 
 
 
 async def _bulk(services: Services, names: SecondNames, action: BulkAction, request: BulkRequest) -> BulkOutcome:
-    tasks = await asked_for(request.filter, services, names)
+    tasks = await resolve_filter(request.filter, services, names)
     return await services.tasks.bulk(action, tasks, limit=request.limit, dry_run=request.dry_run)
 
 

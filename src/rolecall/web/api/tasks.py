@@ -20,8 +20,8 @@ from rolecall.web.parameters import Cursor, Limit, PathId, Patience, ShortText, 
 from rolecall.web.problems import Responses, refuses
 from rolecall.web.second_names import MARK, Naming
 from rolecall.web.state import state_of
-from rolecall.web.task_filters import Listing, asked_for
-from rolecall.web.views import ListedTask, ShownTask, listed_task, shown_task
+from rolecall.web.task_filters import Listing, resolve_filter
+from rolecall.web.views import ListedTask, ShownTask, listed_task, view_of_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
@@ -32,7 +32,7 @@ STOOD: Responses = {200: {"model": Enqueued, "description": "A task with this de
 @router.get("", openapi_extra={MARK: True})
 async def list_tasks(listing: Annotated[Listing, Query()], services: Reads, names: Naming) -> Page[ListedTask]:
     """List open and finished tasks, newest first. A page can be short, or even empty, although another one follows."""
-    which = await asked_for(listing, services, names, cursor=listing.cursor, limit=listing.limit)
+    which = await resolve_filter(listing, services, names, cursor=listing.cursor, limit=listing.limit)
     return with_items(await services.tasks.list(which), lambda task: listed_task(task, names))
 
 
@@ -61,7 +61,7 @@ async def count_tasks(services: Reads) -> list[RoleCount]:
 
 
 @router.get("/history", responses=refuses(404))
-async def tell_history(services: Reads, role: ShortText | None = None, minutes: Minutes = 60) -> History:
+async def get_history(services: Reads, role: ShortText | None = None, minutes: Minutes = 60) -> History:
     """Return finished tasks, waiting and running times, and open tasks over time, of one or all roles, in up to 150
     steps.
     """
@@ -71,7 +71,7 @@ async def tell_history(services: Reads, role: ShortText | None = None, minutes: 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)
 async def get_task(task_id: PathId, services: Reads, names: Naming, request: Request) -> Response:
     """Return one task, open or finished, with its payload and result."""
-    return with_etag(request, shown_task(await services.tasks.get(task_id), names))
+    return with_etag(request, view_of_task(await services.tasks.get(task_id), names))
 
 
 @router.get("/{task_id:int}/payload")

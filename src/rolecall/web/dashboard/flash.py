@@ -30,8 +30,8 @@ class Flash:
 
 def remember_flash(request: Request, response: Response, flash: Flash) -> None:
     """Store the message in a cookie."""
-    kept = Flash(flash.text[:LONGEST], flash.tone)
-    value = quote(json.dumps(asdict(kept)))
+    stored = Flash(flash.text[:LONGEST], flash.tone)
+    value = quote(json.dumps(asdict(stored)))
     response.set_cookie(
         NAME, value, max_age=SECONDS, path=root_of(request.scope) or "/", httponly=True, samesite="strict"
     )
@@ -40,9 +40,9 @@ def remember_flash(request: Request, response: Response, flash: Flash) -> None:
 def read_flash(request: Request) -> Flash | None:
     """Return the message of the cookie; None if there is none, or it is invalid."""
     try:
-        kept = json.loads(unquote(request.cookies.get(NAME, "")))
-        tone: Tone = {"good": "good", "bad": "bad"}.get(kept["tone"], "info")  # type: ignore[assignment]
-        return Flash(str(kept["text"])[:LONGEST], tone)
+        stored = json.loads(unquote(request.cookies.get(NAME, "")))
+        tone: Tone = {"good": "good", "bad": "bad"}.get(stored["tone"], "info")  # type: ignore[assignment]
+        return Flash(str(stored["text"])[:LONGEST], tone)
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 

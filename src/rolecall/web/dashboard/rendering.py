@@ -21,7 +21,7 @@ from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, curren
 from rolecall.web.dashboard.presenters import settings
 from rolecall.web.http import path_below, root_of
 
-__all__ = ["Renderer", "Shown", "renderer"]
+__all__ = ["PageContext", "Renderer", "renderer"]
 
 HEADERS = {
     "cache-control": "no-store",
@@ -37,7 +37,7 @@ FILTERS = {name: getattr(module, name) for module in (formats, settings) for nam
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class PageContext:
     """What every page needs in addition to its own context."""
 
     request: Request
@@ -53,31 +53,33 @@ class Renderer:
     environment: Environment
     entries: tuple[NavigationEntry, ...]
 
-    def page(self, template: str, shown: Shown, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    def page(
+        self, template: str, page_context: PageContext, context: Mapping[str, Any], status: int = 200
+    ) -> HTMLResponse:
         """Render a template into a response."""
-        text = self.environment.get_template(template).render({**self._surroundings(shown), **context})
+        text = self.environment.get_template(template).render({**self._base_context(page_context), **context})
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
-    def _surroundings(self, shown: Shown) -> dict[str, Any]:
-        root = root_of(shown.request.scope)
-        caller = shown.caller
-        seen = tuple(entry for entry in self.entries if caller and caller.scope.includes(entry.scope))
+    def _base_context(self, page_context: PageContext) -> dict[str, Any]:
+        root = root_of(page_context.request.scope)
+        caller = page_context.caller
+        visible = tuple(entry for entry in self.entries if caller and caller.scope.includes(entry.scope))
         return {
             "url": partial(_url, root),
             "asset": lambda name: root + asset_address(name),
-            "here": _here(shown.request),
-            "here_with": partial(_here_with, shown.request),
+            "here": _current_address(page_context.request),
+            "here_with": partial(_changed_address, page_context.request),
             "person": caller,
             "may": lambda scope: caller is not None and caller.scope.includes(scope),
-            "flash": shown.flash,
-            "groups": _grouped(seen),
-            "has_session": shown.has_session,
-            "entry": current_entry(self.entries, path_below(shown.request.scope)),
+            "flash": page_context.flash,
+            "groups": _group_entries(visible),
+            "has_session": page_context.has_session,
+            "entry": current_entry(self.entries, path_below(page_context.request.scope)),
             "now": datetime.now(UTC),
         }
 
 
-def _grouped(entries: Collection[NavigationEntry]) -> dict[str, list[NavigationEntry]]:
+def _group_entries(entries: Collection[NavigationEntry]) -> dict[str, list[NavigationEntry]]:
     groups: dict[str, list[NavigationEntry]] = {}
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry)
@@ -98,14 +100,14 @@ def _url(root: str, path: str) -> str:
     return root + path
 
 
-def _here_with(request: Request, **changes: object) -> str:
+def _changed_address(request: Request, **changes: object) -> str:
     """Return the address of this page with a changed query. None removes a parameter."""
-    kept = [(name, value) for name, value in request.query_params.multi_items() if name not in changes]
+    unchanged = [(name, value) for name, value in request.query_params.multi_items() if name not in changes]
     new = [(name, str(value)) for name, value in changes.items() if value is not None]
-    query = urlencode([*kept, *new])
+    query = urlencode([*unchanged, *new])
     return f"{request.url.path}?{query}" if query else request.url.path
 
 
-def _here(request: Request) -> str:
+def _current_address(request: Request) -> str:
     path, query = request.url.path, request.url.query
     return f"{path}?{query}" if query else path

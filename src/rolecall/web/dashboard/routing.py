@@ -31,7 +31,7 @@ from rolecall.model.errors import (
 )
 from rolecall.web.dashboard.flash import Flash, remember_flash
 from rolecall.web.dashboard.navigation import NavigationEntry
-from rolecall.web.dashboard.view import BACK, Unconfirmed, first_page, redirect, shown_to, where_from
+from rolecall.web.dashboard.view import BACK, Unconfirmed, form_address, overview_address, page_context_for, redirect
 from rolecall.web.http import API, has_login_cookie, path_below, root_of
 from rolecall.web.problems import RequestRefused, http_problem, problem
 from rolecall.web.state import state_of
@@ -45,14 +45,14 @@ __all__ = [
 CHANGES = frozenset({"POST"})
 UNKNOWN = 401
 # Shown as an error page even after a form: every page to redirect to would have the same error.
-REFUSED = frozenset({403, 429})
+SHOWN_IN_PLACE = frozenset({403, 429})
 # Sent by live.js when it refreshes a fragment.
 REFRESHES = "hx-request"
-AWAY = 503
+UNAVAILABLE = 503
 # Seconds after which a page reloads if the database did not respond.
-AGAIN = 5
-ENDED = Flash("Your session has ended.", "info")
-UNDONE = Flash("You are no longer logged in, so nothing was changed. Log in and send the form again.", "bad")
+RETRY_SECONDS = 5
+SESSION_ENDED = Flash("Your session has ended.", "info")
+NOT_CHANGED = Flash("You are no longer logged in, so nothing was changed. Log in and send the form again.", "bad")
 log = logging.getLogger("rolecall.web")
 SENTENCES = {404: "There is no page at this address.", 405: "This address only accepts forms."}
 REFERENCE_BYTES = 4
@@ -74,11 +74,15 @@ class PageRoute(APIRoute):
             except NotAuthenticated:
                 return _ask_to_log_in(request)
             except Unconfirmed as confirmation:
-                return _ask(request, confirmation)
+                return _confirmation_page(request, confirmation)
             except DatabaseUnavailable as error:
-                return _tell(request, error) if isinstance(error, RowsBusy | SchemaBusy) else _tell_away(request, error)
+                return (
+                    _error_response(request, error)
+                    if isinstance(error, RowsBusy | SchemaBusy)
+                    else _unavailable_page(request, error)
+                )
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
-                return _tell(request, error)
+                return _error_response(request, error)
 
         return handle
 
@@ -95,56 +99,59 @@ class Pages(APIRouter):
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """Return the page for an error."""
     context = {"status": status, "phrase": HTTPStatus(status).phrase, "sentence": sentence}
-    shown = shown_to(request, getattr(request.state, "caller", None))
-    return state_of(request).pages.page("error.html", shown, context, status)
+    page_context = page_context_for(request, getattr(request.state, "caller", None))
+    return state_of(request).pages.page("error.html", page_context, context, status)
 
 
-def _ask(request: Request, confirmation: Unconfirmed) -> Response:
-    back = where_from(request) or first_page(request)
+def _confirmation_page(request: Request, confirmation: Unconfirmed) -> Response:
+    back = form_address(request) or overview_address(request)
     context = {"confirmation": confirmation, "back": back, "address": f"{request.url.path}?{urlencode({BACK: back})}"}
-    shown = shown_to(request, getattr(request.state, "caller", None))
-    return state_of(request).pages.page("question.html", shown, context)
+    page_context = page_context_for(request, getattr(request.state, "caller", None))
+    return state_of(request).pages.page("question.html", page_context, context)
 
 
-def _tell(request: Request, error: Foreseen) -> Response:
-    status, sentence = _meaning(error)
-    stood_on = where_from(request) if request.method in CHANGES else None
-    if stood_on is not None and status not in REFUSED:
-        return _go(request, stood_on, Flash(sentence, "bad"))
+def _error_response(request: Request, error: Foreseen) -> Response:
+    status, sentence = _status_and_sentence(error)
+    form_page = form_address(request) if request.method in CHANGES else None
+    if form_page is not None and status not in SHOWN_IN_PLACE:
+        return _go(request, form_page, Flash(sentence, "bad"))
     page = error_page(request, status, sentence)
     if isinstance(error, TooManyRequests):
         page.headers["retry-after"] = str(ceil(error.retry_after))
     return page
 
 
-def _tell_away(request: Request, error: DatabaseUnavailable) -> Response:
+def _unavailable_page(request: Request, error: DatabaseUnavailable) -> Response:
     """Return the page for an unavailable database. The driver's message contains host and user names, so it is only
     logged.
     """
     log.warning("The database did not respond for %s %s: %s", request.method, request.url.path, error)
-    sent = request.method in CHANGES
-    context = {"again": None if sent else AGAIN, "back": where_from(request) or first_page(request)}
-    shown = shown_to(request, getattr(request.state, "caller", None))
-    page = state_of(request).pages.page("away.html", shown, context, AWAY)
-    page.headers["retry-after"] = str(AGAIN)
+    is_change = request.method in CHANGES
+    context = {
+        "again": None if is_change else RETRY_SECONDS,
+        "back": form_address(request) or overview_address(request),
+    }
+    page_context = page_context_for(request, getattr(request.state, "caller", None))
+    page = state_of(request).pages.page("away.html", page_context, context, UNAVAILABLE)
+    page.headers["retry-after"] = str(RETRY_SECONDS)
     return page
 
 
 def _ask_to_log_in(request: Request) -> Response:
     """Send the browser to the login, which leads back here. An ended session is explained there."""
     if request.method in CHANGES:
-        back = where_from(request) or first_page(request)
-        return _go(request, _login(request, back), UNDONE)
-    back = _here(request)
+        back = form_address(request) or overview_address(request)
+        return _go(request, _login(request, back), NOT_CHANGED)
+    back = _current_address(request)
     if not has_login_cookie(request):
         return _hop(request, back) if _may_hop(request) else redirect(_login(request, back))
     if REFRESHES in request.headers:
         return Response(status_code=UNKNOWN, headers={"hx-redirect": _login(request, back)})
-    return _go(request, _login(request, back), ENDED)
+    return _go(request, _login(request, back), SESSION_ENDED)
 
 
-def _go(request: Request, where: str, flash: Flash) -> Response:
-    response = redirect(where)
+def _go(request: Request, address: str, flash: Flash) -> Response:
+    response = redirect(address)
     remember_flash(request, response, flash)
     return response
 
@@ -153,13 +160,13 @@ def _login(request: Request, back: str) -> str:
     return f"{root_of(request.scope)}/login?next={quote(back)}"
 
 
-def _here(request: Request) -> str:
+def _current_address(request: Request) -> str:
     # Two slashes at the beginning would lead to another host.
     path = "/" + quote(request.scope["path"].lstrip("/"))
     return path + (f"?{request.url.query}" if request.url.query else "")
 
 
-def _meaning(error: Foreseen) -> tuple[int, str]:
+def _status_and_sentence(error: Foreseen) -> tuple[int, str]:
     match error:
         case RolecallError():
             return http_status_for(error), str(error)
@@ -183,7 +190,7 @@ def _may_hop(request: Request) -> bool:
 
 
 def _hop(request: Request, to: str) -> Response:
-    return state_of(request).pages.page("hop.html", shown_to(request, None), {"to": to})
+    return state_of(request).pages.page("hop.html", page_context_for(request, None), {"to": to})
 
 
 def answer_pages(application: FastAPI) -> None:
@@ -195,7 +202,7 @@ def answer_pages(application: FastAPI) -> None:
 async def _http(request: Request, error: HTTPException) -> Response:
     if not _wants_page(request):
         return http_problem(error)
-    request.state.caller = await _who(request)
+    request.state.caller = await _find_caller(request)
     page = error_page(request, error.status_code, SENTENCES.get(error.status_code, str(error.detail)))
     page.headers.update(error.headers or {})
     return page
@@ -219,7 +226,7 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not path_below(request.scope).startswith(API)
 
 
-async def _who(request: Request) -> Caller | None:
+async def _find_caller(request: Request) -> Caller | None:
     """Return the caller, for the navigation; None if unknown."""
     try:
         return await state_of(request).access.identify(request)

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse
 from rolecall.model.access import Caller, Scope
 from rolecall.service.services import Services
 from rolecall.web.dashboard.flash import Flash, Tone, forget_flash, read_flash, remember_flash
-from rolecall.web.dashboard.rendering import Shown
+from rolecall.web.dashboard.rendering import PageContext
 from rolecall.web.dependencies import KnownCaller, Requires
 from rolecall.web.http import has_login_cookie, own_address, root_of
 from rolecall.web.idempotency import OperatesOnceByForm
@@ -26,10 +26,10 @@ __all__ = [
     "Reading",
     "Unconfirmed",
     "View",
-    "first_page",
+    "form_address",
+    "overview_address",
+    "page_context_for",
     "redirect",
-    "shown_to",
-    "where_from",
 ]
 
 SEE_OTHER = 303
@@ -69,8 +69,8 @@ class View:
     def page(self, template: str, status: int = 200, /, **context: Any) -> Response:
         """Respond with a page, including the flash message of the previous form."""
         flash = read_flash(self.request)
-        shown = shown_to(self.request, self.caller, flash)
-        response = state_of(self.request).pages.page(template, shown, context, status)
+        page_context = page_context_for(self.request, self.caller, flash)
+        response = state_of(self.request).pages.page(template, page_context, context, status)
         if flash is not None:
             forget_flash(self.request, response)
         return response
@@ -86,26 +86,28 @@ class View:
 
     def done(self, sentence: str, *, to: str | None = None, tone: Tone = "good") -> Response:
         """Respond to a form: redirect to `to`, or to the page with the form, and show the sentence there."""
-        where = (
-            (where_from(self.request) or first_page(self.request)) if to is None else root_of(self.request.scope) + to
+        address = (
+            (form_address(self.request) or overview_address(self.request))
+            if to is None
+            else root_of(self.request.scope) + to
         )
-        response = redirect(where)
+        response = redirect(address)
         remember_flash(self.request, response, Flash(sentence, tone))
         return response
 
 
-def redirect(where: str) -> RedirectResponse:
+def redirect(address: str) -> RedirectResponse:
     """Redirect the browser to a page."""
-    return RedirectResponse(where, status_code=SEE_OTHER)
+    return RedirectResponse(address, status_code=SEE_OTHER)
 
 
-def shown_to(request: Request, caller: Caller | None, flash: Flash | None = None) -> Shown:
+def page_context_for(request: Request, caller: Caller | None, flash: Flash | None = None) -> PageContext:
     """Return what every page needs, for this caller."""
-    can_leave = state_of(request).access.asks and has_login_cookie(request)
-    return Shown(request=request, caller=caller, flash=flash, has_session=can_leave)
+    can_leave = state_of(request).access.has_sessions and has_login_cookie(request)
+    return PageContext(request=request, caller=caller, flash=flash, has_session=can_leave)
 
 
-def where_from(request: Request) -> str | None:
+def form_address(request: Request) -> str | None:
     """Return the page with the form, by the referrer; None if there is none, or it is on another site.
 
     A confirmation form is not on a page that can be requested again, so its URL contains the original page.
@@ -120,7 +122,7 @@ def where_from(request: Request) -> str | None:
     return path + (f"?{referer.query}" if referer.query else "")
 
 
-def first_page(request: Request) -> str:
+def overview_address(request: Request) -> str:
     """Return the address of the overview."""
     return root_of(request.scope) + "/"
 
@@ -130,23 +132,23 @@ Operates = Annotated[Services, Depends(Requires(Scope.OPERATE, via="dashboard"))
 Administers = Annotated[Services, Depends(Requires(Scope.ADMIN, via="dashboard"))]
 
 
-async def _reading(request: Request, caller: KnownCaller, services: Reads) -> View:
+async def _make_reading_view(request: Request, caller: KnownCaller, services: Reads) -> View:
     return View(request=request, caller=caller, services=services)
 
 
-async def _operating(request: Request, caller: KnownCaller, services: Operates) -> View:
+async def _make_operating_view(request: Request, caller: KnownCaller, services: Operates) -> View:
     return View(request=request, caller=caller, services=services)
 
 
-async def _operating_once(request: Request, caller: KnownCaller, services: OperatesOnceByForm) -> View:
+async def _make_operating_once_view(request: Request, caller: KnownCaller, services: OperatesOnceByForm) -> View:
     return View(request=request, caller=caller, services=services)
 
 
-async def _administering(request: Request, caller: KnownCaller, services: Administers) -> View:
+async def _make_administering_view(request: Request, caller: KnownCaller, services: Administers) -> View:
     return View(request=request, caller=caller, services=services)
 
 
-Reading = Annotated[View, Depends(_reading)]
-Operating = Annotated[View, Depends(_operating)]
-OperatingOnce = Annotated[View, Depends(_operating_once)]
-Administering = Annotated[View, Depends(_administering)]
+Reading = Annotated[View, Depends(_make_reading_view)]
+Operating = Annotated[View, Depends(_make_operating_view)]
+OperatingOnce = Annotated[View, Depends(_make_operating_once_view)]
+Administering = Annotated[View, Depends(_make_administering_view)]

@@ -17,7 +17,7 @@ from rolecall.cli.exits import leave
 from rolecall.cli.locate import FLAG
 from rolecall.cli.main import run
 from rolecall.cli.verbs import COMMANDS, Noun, Verb
-from rolecall.django.connections import dsn_of_pool
+from rolecall.django.connections import database_dsn
 
 APP = "rolecall.django.worker:app"
 PATH = "PYTHONPATH"
@@ -53,7 +53,7 @@ def prepare(places: Sequence[str]) -> None:
 
     The environment is used, because only this user can read it.
     """
-    os.environ["ROLECALL_DATABASE_URL"] = dsn_of_pool()
+    os.environ["ROLECALL_DATABASE_URL"] = database_dsn()
     folders = [str(Path(place).resolve()) for place in places]
     os.environ[PATH] = os.pathsep.join(filter(None, [*folders, os.environ.get(PATH)]))
 

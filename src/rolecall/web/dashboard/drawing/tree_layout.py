@@ -52,7 +52,7 @@ class NodePosition:
     y: int
     rail: int | None = None
 
-    def moved(self, x: int, y: int) -> NodePosition:
+    def shift(self, x: int, y: int) -> NodePosition:
         """Return the position shifted right and down."""
         return replace(self, x=self.x + x, y=self.y + y, rail=None if self.rail is None else self.rail + x)
 
@@ -76,7 +76,10 @@ def arrange(branch: Branch) -> Arrangement:
     return Arrangement(
         width,
         HEIGHT + BELOW + below.height,
-        (own.moved(min((width - WIDTH) // 2, FARTHEST), 0), *_moved(below, (width - below.width) // 2, HEIGHT + BELOW)),
+        (
+            own.shift(min((width - WIDTH) // 2, FARTHEST), 0),
+            *_shift_all(below, (width - below.width) // 2, HEIGHT + BELOW),
+        ),
     )
 
 
@@ -102,13 +105,13 @@ def _side_by_side(blocks: Sequence[Arrangement]) -> Arrangement:
     places: list[NodePosition] = []
     x = 0
     for block in blocks:
-        places += _moved(block, x, 0)
+        places += _shift_all(block, x, 0)
         x += block.width + APART
     return Arrangement(x - APART, max(block.height for block in blocks), tuple(places))
 
 
-def _moved(block: Arrangement, x: int, y: int) -> Iterator[NodePosition]:
-    return (place.moved(x, y) for place in block.places)
+def _shift_all(block: Arrangement, x: int, y: int) -> Iterator[NodePosition]:
+    return (place.shift(x, y) for place in block.places)
 
 
 def descent(parent: NodePosition, child: NodePosition) -> str:

@@ -27,12 +27,12 @@ __all__ = [
     "TaskItem",
     "TreePicture",
     "branch_of",
-    "counted",
+    "count_text",
     "draw_tree",
-    "fitted",
     "items_of",
     "key_of_task",
     "seconds_of",
+    "shorten",
     "walk",
 ]
 
@@ -42,7 +42,7 @@ ROOM_BELOW = 28
 ROOM_BESIDE_BUTTON = 20
 BAR = 180
 # Failures come first, finished work last.
-TELLING = (
+STATE_ORDER = (
     TaskState.FAILED,
     TaskState.RUNNING,
     TaskState.WAITING,
@@ -112,7 +112,7 @@ def draw_tree(outline: Outline, now: datetime, unfolded: ExpandedPhase | None = 
     """Draw the outline of a tree; `unfolded` is the phase that the request unfolds."""
     items = items_of(outline)
     arrangement = arrange(branch_of(items))
-    places = {place.key: place.moved(MARGIN, MARGIN) for place in arrangement.places}
+    places = {place.key: place.shift(MARGIN, MARGIN) for place in arrangement.places}
     lines = (*_descents(items, places), *_needs(outline, places))
     return TreePicture(
         width=arrangement.width + 2 * MARGIN,
@@ -132,9 +132,9 @@ def seconds_of(task: TaskSummary, now: datetime) -> float | None:
     return max(0.0, ((task.finished_at or now) - task.started_at).total_seconds())
 
 
-def counted(phase: OutlinePhase) -> str:
+def count_text(phase: OutlinePhase) -> str:
     """Return the numbers of a phase's children by state, failures first."""
-    return ", ".join(f"{count(phase.states[state])} {state}" for state in TELLING if state in phase.states)
+    return ", ".join(f"{count(phase.states[state])} {state}" for state in STATE_ORDER if state in phase.states)
 
 
 def _descents(items: Item, places: Mapping[str, NodePosition]) -> Iterator[Line]:
@@ -170,8 +170,8 @@ def _task_node(item: TaskItem, place: NodePosition, now: datetime) -> Node:
         y=place.y,
         href=f"/tasks/{task.id}",
         state=task.status,
-        title=fitted(task.handler, ROOM),
-        under=fitted(f"{under} · {task.id}", ROOM_BELOW),
+        title=shorten(task.handler, ROOM),
+        under=shorten(f"{under} · {task.id}", ROOM_BELOW),
         name=f"{task.handler}, task {task.id}, {under}{failure}",
     )
 
@@ -179,16 +179,16 @@ def _task_node(item: TaskItem, place: NodePosition, now: datetime) -> Node:
 def _phase_node(item: PhaseItem, place: NodePosition, *, is_open: bool) -> Node:
     phase = item.phase
     number = f" × {count(phase.number)}"
-    worst = next((state for state in TELLING if state in phase.states), TaskState.COMPLETED)
+    worst = next((state for state in STATE_ORDER if state in phase.states), TaskState.COMPLETED)
     return Node(
         key=item.key,
         x=place.x,
         y=place.y,
         href=f"/tasks?{urlencode({'parent': phase.parent_id, 'handler': phase.handler})}",
         state=worst,
-        title=fitted(phase.handler, ROOM_BESIDE_BUTTON - len(number)) + number,
-        under=fitted(counted(phase), ROOM_BELOW),
-        name=f"{count(phase.number)} children of task {phase.parent_id}, {phase.handler}: {counted(phase)}",
+        title=shorten(phase.handler, ROOM_BESIDE_BUTTON - len(number)) + number,
+        under=shorten(count_text(phase), ROOM_BELOW),
+        name=f"{count(phase.number)} children of task {phase.parent_id}, {phase.handler}: {count_text(phase)}",
         unfold="" if is_open else urlencode({"unfold": f"{phase.parent_id}:{phase.handler}"}),
         open=is_open,
         parts=tuple(_parts(phase)),
@@ -197,7 +197,7 @@ def _phase_node(item: PhaseItem, place: NodePosition, *, is_open: bool) -> Node:
 
 def _parts(phase: OutlinePhase) -> Iterator[BarSegment]:
     """Yield the bar's segments in the order of a task's life. Each has a minimum width, so that it is visible."""
-    order = [state for state in reversed(TELLING) if state in phase.states]
+    order = [state for state in reversed(STATE_ORDER) if state in phase.states]
     least = 3.0
     room = BAR - least * len(order)
     x = (WIDTH - BAR) / 2
@@ -302,6 +302,6 @@ def _link(task: TaskSummary) -> Link:
     return task.chain_id, task.chain_index
 
 
-def fitted(text: str, room: int) -> str:
+def shorten(text: str, room: int) -> str:
     """Return the text, shortened with an ellipsis if it does not fit."""
     return text if len(text) <= room else text[: room - len(ELLIPSIS)].rstrip() + ELLIPSIS

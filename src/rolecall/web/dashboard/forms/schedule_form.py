@@ -13,7 +13,7 @@ from rolecall.model.errors import RolecallError, ScheduleConflict, UnknownRole
 from rolecall.model.schedules import StoredSchedule
 from rolecall.web.dashboard.forms.values import read_field, read_integer, read_moment, read_object, read_seconds
 
-__all__ = ["NEW", "ScheduleForm", "as_typed"]
+__all__ = ["NEW", "ScheduleForm", "to_texts"]
 
 # How the text of each field is parsed. Of `every` and `cron`, only the chosen one is parsed.
 READERS: Mapping[str, Callable[[str], object]] = {
@@ -65,7 +65,7 @@ class ScheduleForm:
         if rhythm not in values and rhythm not in self.problems:
             self.problems[rhythm] = NEEDED
         if not immutable:
-            values |= self._beside()
+            values |= self._read_other_fields()
         return None if self.problems else values
 
     def blame(self, error: RolecallError) -> None:
@@ -75,9 +75,9 @@ class ScheduleForm:
             problem = problem.removeprefix(start)
         self.problems[self._place_of(error, problem)] = problem
 
-    def overtaken_by(self, standing: StoredSchedule) -> ScheduleForm:
+    def with_stored(self, standing: StoredSchedule) -> ScheduleForm:
         """Return the form with the values that are stored now next to the typed ones."""
-        now = as_typed(standing)
+        now = to_texts(standing)
         others = {name: text or "nothing" for name, text in now.items() if text != self.typed.get(name, "")}
         typed = {**self.typed, "revision": now["revision"]}
         return ScheduleForm(typed=typed, problems=self.problems, meanwhile=others)
@@ -88,7 +88,7 @@ class ScheduleForm:
             return False
         return not immutable or name in EDITABLE
 
-    def _beside(self) -> dict[str, Any]:
+    def _read_other_fields(self) -> dict[str, Any]:
         values: dict[str, Any] = {"enabled": bool(self.typed.get("enabled"))}
         if not self.typed.get("key"):
             values["key"] = None
@@ -111,7 +111,7 @@ class ScheduleForm:
         return read_field(self.typed, name, read, self.problems)
 
 
-def as_typed(schedule: StoredSchedule) -> dict[str, str]:
+def to_texts(schedule: StoredSchedule) -> dict[str, str]:
     """Return the fields of a schedule as text."""
     return {
         "name": schedule.name,

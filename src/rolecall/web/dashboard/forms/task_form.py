@@ -30,9 +30,9 @@ __all__ = [
     "NotReadable",
     "PayloadField",
     "TaskForm",
-    "as_typed",
     "payload_fields",
     "skeleton",
+    "to_texts",
 ]
 
 READERS: Mapping[str, Callable[[str], object]] = {
@@ -156,7 +156,7 @@ class TaskForm:
         return read_field(self.typed, name, read, self.problems)
 
 
-def as_typed(payload: Mapping[str, object]) -> str:
+def to_texts(payload: Mapping[str, object]) -> str:
     """Return a payload as text."""
     return json.dumps(payload, ensure_ascii=False, indent=2)
 
@@ -196,7 +196,7 @@ def payload_fields(signature: Schema | None) -> tuple[PayloadField, ...] | None:
 
     Postgres does not keep the order of the properties, but it keeps that of the list of required ones.
     """
-    shape = _resolved(signature or {}, signature or {})
+    shape = _resolve(signature or {}, signature or {})
     if not isinstance(shape.get("properties"), Mapping):
         return None
     properties, required = (
@@ -213,13 +213,13 @@ def skeleton(fields: tuple[PayloadField, ...] | None) -> dict[str, object]:
 
 
 def _field(name: str, part: Schema, whole: Schema, required: bool) -> PayloadField:  # noqa: FBT001 - a field's own word
-    inner, nullable = _without_null(_resolved(part, whole), whole)
+    inner, nullable = _without_null(_resolve(part, whole), whole)
     choices = _choices(inner)
     kind: FieldKind = "choice" if choices else KINDS.get(str(inner.get("type")), "json")
     return PayloadField(
         name=name,
         kind=kind,
-        what=_what(inner, whole),
+        what=_type_name(inner, whole),
         required=required,
         nullable=nullable,
         description=str(part.get("description") or inner.get("description") or ""),
@@ -231,7 +231,7 @@ def _field(name: str, part: Schema, whole: Schema, required: bool) -> PayloadFie
     )
 
 
-def _resolved(part: Schema, whole: Schema) -> Schema:
+def _resolve(part: Schema, whole: Schema) -> Schema:
     seen: set[str] = set()
     while "$ref" in part and part["$ref"] not in seen:
         seen.add(part["$ref"])
@@ -245,7 +245,7 @@ def _without_null(part: Schema, whole: Schema) -> tuple[Schema, bool]:
         return part, part == NULL
     others = [option for option in options if option != NULL]
     if len(others) == 1:
-        return _resolved(others[0], whole), len(others) < len(options)
+        return _resolve(others[0], whole), len(others) < len(options)
     return part, len(others) < len(options)
 
 
@@ -256,14 +256,18 @@ def _choices(part: Schema) -> Mapping[str, str]:
     return {_text(value): value if isinstance(value, str) else _text(value) for value in values}
 
 
-def _what(part: Schema, whole: Schema) -> str:
+def _type_name(part: Schema, whole: Schema) -> str:
     """Return a short name of the value's type."""
     if "anyOf" in part:
-        return " or ".join(dict.fromkeys(_what(_resolved(option, whole), whole) for option in part["anyOf"]))
+        return " or ".join(dict.fromkeys(_type_name(_resolve(option, whole), whole) for option in part["anyOf"]))
     if "enum" in part or "const" in part:
         return "one of these"
     if part.get("type") == "array":
-        return f"a list of {_what(_resolved(part.get('items') or {}, whole), whole)}" if part.get("items") else "a list"
+        return (
+            f"a list of {_type_name(_resolve(part.get('items') or {}, whole), whole)}"
+            if part.get("items")
+            else "a list"
+        )
     words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no", "null": "nothing"}
     return words.get(str(part.get("type")), str(part.get("title") or "an object") if "type" in part else "anything")
 
@@ -277,14 +281,14 @@ def _shape(part: Schema, whole: Schema) -> str:
 
 
 def _sketch(part: Schema, whole: Schema, levels: int) -> object:
-    inner, _ = _without_null(_resolved(part, whole), whole)
+    inner, _ = _without_null(_resolve(part, whole), whole)
     if levels and inner.get("type") == "array" and inner.get("items"):
         return [_sketch(inner["items"], whole, levels - 1)]
     if levels and isinstance(inner.get("properties"), Mapping):
         return {name: _sketch(each, whole, levels - 1) for name, each in inner["properties"].items()}
     if levels and isinstance(inner.get("additionalProperties"), Mapping):
         return {"…": _sketch(inner["additionalProperties"], whole, levels - 1)}
-    return _what(inner, whole)
+    return _type_name(inner, whole)
 
 
 def _example(field: PayloadField) -> object:

@@ -14,7 +14,7 @@ from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.model.pages import position
 from rolecall.service.tasks import STATUSES
-from rolecall.web.dashboard.drawing.tree_picture import counted
+from rolecall.web.dashboard.drawing.tree_picture import count_text
 from rolecall.web.dashboard.presenters.confirmations import before_deleting_chain
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
@@ -53,7 +53,7 @@ async def list_chains(
 async def show_chain(chain_id: PathId, view: Reading, before: Index = None) -> Response:
     """Show a chain with its last tasks, or the last ones before an index."""
     outline = await view.services.chains.outline(chain_id, before=before)
-    return view.page("chains/chain.html", outline=outline, refusal=_refusal(outline), before=before, counted=counted)
+    return view.page("chains/chain.html", outline=outline, refusal=_refusal(outline), before=before, counted=count_text)
 
 
 @router.post("/chains/{chain_id:int}/complete")
@@ -80,10 +80,10 @@ async def delete_chain(chain_id: PathId, view: Operating, *, cascade: Annotated[
     gone = await view.services.chains.delete([chain_id], cascade=cascade)
     if chain_id not in gone:
         raise ChainNotFound(chain_id=chain_id)
-    return _deleted(view, chain_id, gone)
+    return _deletion_sentence(view, chain_id, gone)
 
 
-def _deleted(view: View, chain_id: int, gone: dict[int, int]) -> Response:
+def _deletion_sentence(view: View, chain_id: int, gone: dict[int, int]) -> Response:
     others = f" and {len(gone) - 1} with it" if len(gone) > 1 else ""
     tasks = sum(gone.values())
     return view.done(f"Deleted chain {chain_id}{others}: {tasks} task{'s' if tasks > 1 else ''}.", to="/chains")

@@ -15,7 +15,7 @@ from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import RolecallError, TaskNotFound
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.tasks import Enqueued, Task
-from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, as_typed, payload_fields, skeleton
+from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, payload_fields, skeleton, to_texts
 from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
@@ -100,7 +100,7 @@ def _signature(view: View, handler: DeclaredHandler) -> Mapping[str, Any] | None
 def _form(signature: Mapping[str, Any] | None, way: str, typed: Mapping[str, str]) -> TaskForm:
     fields = payload_fields(signature)
     if way == "json" or fields is None:
-        return TaskForm(fields=None, typed={"payload": as_typed(skeleton(fields)), **typed})
+        return TaskForm(fields=None, typed={"payload": to_texts(skeleton(fields)), **typed})
     return TaskForm(fields=fields, typed=dict(typed))
 
 

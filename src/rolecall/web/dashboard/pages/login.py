@@ -13,9 +13,9 @@ from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.dashboard.flash import forget_flash, read_flash
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import first_page, redirect, shown_to
+from rolecall.web.dashboard.view import overview_address, page_context_for, redirect
 from rolecall.web.dependencies import KnownCaller
-from rolecall.web.http import forget_session, keep_session, own_address, root_of
+from rolecall.web.http import forget_session, own_address, root_of, set_session_cookie
 from rolecall.web.passwords import LONGEST
 from rolecall.web.state import require_cookies, state_of
 
@@ -45,14 +45,14 @@ async def log_in(request: Request, name: Name, password: Password, next: Annotat
     except TooManyRequests as error:
         return _wait(request, next, error.retry_after)
     response = redirect(own_address(root_of(request.scope), next))
-    keep_session(request, response, session, logins.seconds)
+    set_session_cookie(request, response, session, logins.seconds)
     return response
 
 
 @router.post("/logout")
 async def log_out(request: Request, caller: KnownCaller) -> Response:
     """End the session of the browser, if it has one."""
-    response = redirect(first_page(request))
+    response = redirect(overview_address(request))
     await state_of(request).logins.close(request, caller)
     forget_session(request, response)
     return response
@@ -72,7 +72,7 @@ async def enter(request: Request, token: str = "", next: str = "/") -> Response:
     if not access.takes_cookies(request):
         return redirect(str(request.url.replace(hostname=access.browser_host)))
     response = redirect(own_address(root_of(request.scope), next))
-    keep_session(request, response, await access.open_session(request, seconds=seconds), seconds)
+    set_session_cookie(request, response, await access.open_session(request, seconds=seconds), seconds)
     return response
 
 
@@ -96,7 +96,7 @@ def _form(
         "takes_token": state.access.browser_host is not None,
         "takes_cookies": state.access.takes_cookies(request),
     }
-    response = state.pages.page("login.html", shown_to(request, None, flash), context, status)
+    response = state.pages.page("login.html", page_context_for(request, None, flash), context, status)
     if flash is not None:
         forget_flash(request, response)
     return response

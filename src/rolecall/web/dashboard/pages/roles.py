@@ -42,7 +42,7 @@ async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) ->
     """Show all roles, or those whose name or description contains the text, page by page."""
     services = view.services
     declared = await services.roles.list()
-    shown = page_of(_matching(declared, q), page, ROLES_A_PAGE)
+    shown = page_of(_filter_roles(declared, q), page, ROLES_A_PAGE)
     snapshot = await services.progress.roles()
     progress = {each.role: each for each in snapshot.roles}
     handlers = defaultdict(list)
@@ -68,7 +68,7 @@ async def resume_role(view: Operating, name: str) -> Response:
     return view.done(f"Role {name} is resumed" if paused else f"Role {name} was not paused")
 
 
-def _matching(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
+def _filter_roles(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
     """Find roles by a text. A role with exactly that name comes first, because other pages link to it."""
     needle = text.strip().lower()
     found = [role for role in roles if needle in f"{role.name} {role.description}".lower()]

@@ -22,7 +22,7 @@ from rolecall.model.schedules import PlannedRun, Schedule, StoredSchedule
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.zones import known_zones
 from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
-from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, as_typed
+from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, to_texts
 from rolecall.web.dashboard.presenters.clock_changes import in_zone, next_clock_change, offset_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
@@ -68,7 +68,7 @@ async def show_schedule(view: Reading, schedule_id: PathId, cursor: Cursor = Non
         "schedules/one.html",
         schedule=schedule,
         outcomes=await services.outcomes(schedule_id),
-        planned=await _planned(view, schedule, preview),
+        planned=await _read_planned(view, schedule, preview),
         preview=preview,
         change=next_clock_change(schedule.zone, datetime.now(UTC)) if schedule.cron else None,
         runs=runs,
@@ -101,14 +101,14 @@ async def run_schedule(view: Operating, schedule_id: PathId) -> Response:
     return view.done(f"Schedule {before.name} runs now, as task {task_id}")
 
 
-async def _planned(view: View, schedule: StoredSchedule, number: int) -> list[ShownRun]:
+async def _read_planned(view: View, schedule: StoredSchedule, number: int) -> list[ShownRun]:
     try:
-        return _shown(schedule, await view.services.schedules.preview(schedule.id, number))
+        return _view_of(schedule, await view.services.schedules.preview(schedule.id, number))
     except InvalidSchedule:
         return []  # its zone or its expression is invalid: the last error is shown
 
 
-def _shown(schedule: StoredSchedule, planned: Sequence[PlannedRun]) -> list[ShownRun]:
+def _view_of(schedule: StoredSchedule, planned: Sequence[PlannedRun]) -> list[ShownRun]:
     moments = [datetime.now(UTC), *(run.slot for run in planned)]
     changes = [
         (offset_of(later, schedule.zone) - offset_of(earlier, schedule.zone)).total_seconds()
@@ -144,7 +144,7 @@ async def ask_for_schedule(view: Administering) -> Response:
 @router.post("/schedules/new")
 async def create_schedule(view: Administering) -> Response:
     """Create a schedule, or show the form again with the problems."""
-    form = ScheduleForm(typed=await _typed(view))
+    form = ScheduleForm(typed=await _read_form(view))
     values = form.read()
     if values is None or not _has_name(form):
         return await _page(view, form, None, 422)
@@ -162,7 +162,7 @@ async def explain_rhythm(
 ) -> Response:
     """Explain an interval or cron expression that is being typed."""
     try:
-        words, following = _explained(rhythm, every.strip(), cron.strip(), zone.strip() or "UTC")
+        words, following = _explain(rhythm, every.strip(), cron.strip(), zone.strip() or "UTC")
     except (InvalidSchedule, ValueError) as error:
         return view.page("schedules/explained.html", problem=str(error), words="", following=())
     return view.page("schedules/explained.html", problem="", words=words, following=following)
@@ -172,14 +172,14 @@ async def explain_rhythm(
 async def ask_for_change(view: Administering, schedule_id: PathId) -> Response:
     """Show the form of an existing schedule."""
     standing = await view.services.schedules.get(schedule_id)
-    return await _page(view, ScheduleForm(typed=as_typed(standing)), standing)
+    return await _page(view, ScheduleForm(typed=to_texts(standing)), standing)
 
 
 @router.post("/schedules/{schedule_id:int}/edit")
 async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
     """Change a schedule. If it has changed meanwhile, show the stored values next to the typed ones."""
     standing = await view.services.schedules.get(schedule_id)
-    form = ScheduleForm(typed={**as_typed(standing), "enabled": "", **await _typed(view)})
+    form = ScheduleForm(typed={**to_texts(standing), "enabled": "", **await _read_form(view)})
     values = form.read(immutable=standing.immutable)
     if values is None:
         return await _page(view, form, standing, 422)
@@ -193,7 +193,7 @@ async def change_schedule(view: Administering, schedule_id: PathId) -> Response:
         )
     except RolecallError as error:
         form.blame(error)
-        shown = form.overtaken_by(standing) if isinstance(error, ScheduleChanged) else form
+        shown = form.with_stored(standing) if isinstance(error, ScheduleChanged) else form
         return await _page(view, shown, standing, http_status_for(error))
     return view.done(f"Schedule {standing.name} is changed", to=f"/schedules/{schedule_id}")
 
@@ -223,7 +223,7 @@ async def _page(view: View, form: ScheduleForm, standing: StoredSchedule | None,
     )
 
 
-async def _typed(view: View) -> dict[str, str]:
+async def _read_form(view: View) -> dict[str, str]:
     return {name: str(text) for name, text in (await view.request.form()).items()}
 
 
@@ -233,7 +233,7 @@ def _has_name(form: ScheduleForm) -> bool:
     return "name" not in form.problems
 
 
-def _explained(rhythm: str, every: str, cron: str, zone: str) -> tuple[str, list[tuple[datetime, str]]]:
+def _explain(rhythm: str, every: str, cron: str, zone: str) -> tuple[str, list[tuple[datetime, str]]]:
     now = datetime.now(UTC)
     if rhythm == "cron":
         rule = Cron(cron, zone)

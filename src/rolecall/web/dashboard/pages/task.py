@@ -15,7 +15,14 @@ from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, WEEK
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
-from rolecall.web.dashboard.presenters.task import actions_on, attempts_in, failures_in, ran_for, story_of, waited_for
+from rolecall.web.dashboard.presenters.task import (
+    actions_on,
+    attempts_in,
+    failures_in,
+    run_seconds,
+    story_of,
+    waiting_seconds,
+)
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
 from rolecall.web.parameters import LARGEST_ID, PathId
@@ -44,7 +51,7 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         raise TaskNotFound(task_id=task_id)
     most = MOST if whole else UNASKED
     detail = await view.services.tasks.detail(task_id, most=most, children_from=children)
-    why = await _why(view, task_id) if not detail.task.is_finished else None
+    why = await _find_why(view, task_id) if not detail.task.is_finished else None
     return view.page(
         "task/task.html",
         detail=detail,
@@ -56,8 +63,8 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         story=story_of(detail.timeline),
         failures=failures_in(detail.timeline),
         attempts=attempts_in(detail.attempts, detail.at),
-        waited=waited_for(detail.task, detail.at),
-        ran=ran_for(detail.task, detail.at),
+        waited=waiting_seconds(detail.task, detail.at),
+        ran=run_seconds(detail.task, detail.at),
     )
 
 
@@ -66,7 +73,7 @@ def _holders(why: Why | None) -> tuple[int, ...]:
     return next((cause.tasks for cause in causes if cause.kind in {CauseKind.KEY_HELD, CauseKind.ONE_ROOT}), ())
 
 
-async def _why(view: View, task_id: int) -> Why | None:
+async def _find_why(view: View, task_id: int) -> Why | None:
     try:
         return await view.services.tasks.why(task_id)
     except TaskNotFound:  # deleted meanwhile

@@ -20,7 +20,7 @@ from rolecall.service.tasks import Tasks
 from rolecall.web.api.task_actions import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.task_query import TaskQuery, read_query
 from rolecall.web.dashboard.presenters.confirmations import MEANINGS, before_selected, summarize
-from rolecall.web.dashboard.presenters.lists import finer_tabs, state_tabs
+from rolecall.web.dashboard.presenters.lists import derived_tabs, state_tabs
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
 from rolecall.web.parameters import Id
@@ -59,7 +59,7 @@ async def list_tasks(view: Reading, request: Request, cursor: str | None = None)
         found=found,
         cursor=cursor,
         tabs=state_tabs(counts, query.word("role") or None, query.filter.state),
-        finer=finer_tabs(query.filter.state),
+        finer=derived_tabs(query.filter.state),
         roles=sorted({each.role for each in counts} | set(query.words.get("role", ()))),
         following=found.page.next_cursor and query.encode(cursor=found.page.next_cursor),
         is_filtered=bool(query.words),
@@ -93,7 +93,7 @@ Ids = Annotated[list[Id], Form(max_length=MOST_SELECTED)]
 
 
 @router.post("/tasks/selected")
-async def do_to_selected(view: Operating, action: Annotated[BulkAction, Form()], id: Ids = []) -> Response:  # noqa: A002, B006 - the field's name; FastAPI copies it
+async def change_selected(view: Operating, action: Annotated[BulkAction, Form()], id: Ids = []) -> Response:  # noqa: A002, B006 - the field's name; FastAPI copies it
     """Retry, cancel or delete the selected tasks."""
     if not id:
         return view.done("Nothing is selected.", tone="info")
@@ -116,7 +116,7 @@ async def ask_before_bulk(
 
 
 @router.post("/tasks/bulk")
-async def do_to_found(
+async def change_found(
     view: Operating,
     request: Request,
     action: Annotated[BulkAction, Form()],

@@ -9,7 +9,7 @@ from fastapi import Query, Response
 
 from rolecall.model.details import ExpandedPhase
 from rolecall.model.errors import FilterError
-from rolecall.web.dashboard.drawing.tree_picture import counted, draw_tree
+from rolecall.web.dashboard.drawing.tree_picture import count_text, draw_tree
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
 from rolecall.web.parameters import LARGEST_ID, PathId
@@ -22,16 +22,16 @@ Unfold = Annotated[str, Query(max_length=400, description="The phase to unfold: 
 @router.get("/tasks/{task_id:int}/tree")
 async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
     """Show a task with its ancestors and descendants."""
-    unfolded = _unfolded(unfold)
+    unfolded = _read_unfolded(unfold)
     outline = await view.services.trees.outline(task_id, unfolded)
     progress = await view.services.progress.tree(task_id)
     picture = draw_tree(outline, datetime.now(UTC), unfolded)
     return view.page(
-        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=counted
+        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=count_text
     )
 
 
-def _unfolded(text: str) -> ExpandedPhase | None:
+def _read_unfolded(text: str) -> ExpandedPhase | None:
     parent, _, handler = text.partition(":")
     if not text:
         return None

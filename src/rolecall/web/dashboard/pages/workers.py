@@ -11,7 +11,14 @@ from fastapi import Form, Query, Response
 from rolecall.model.insight import RegisteredWorker, TaskFilter
 from rolecall.service.workers import Workers
 from rolecall.web.dashboard.presenters.lists import PageNumber
-from rolecall.web.dashboard.presenters.workers import ReplicaCard, clock_off, make_roll, replica_card, roles_of, step_to
+from rolecall.web.dashboard.presenters.workers import (
+    ReplicaCard,
+    clock_off,
+    make_worker_list,
+    replica_card,
+    roles_of,
+    step_to,
+)
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.parameters import PathId, ShortText
@@ -22,7 +29,7 @@ AT_A_GLANCE = 3
 FEW = 15
 LATELY = timedelta(days=1)
 MOST = 1_000_000
-Tell = Callable[[Workers, int], Awaitable[RegisteredWorker]]
+Command = Callable[[Workers, int], Awaitable[RegisteredWorker]]
 Flag = Annotated[bool, Query()]
 ChosenReplicas = Annotated[int | None, Query(ge=0, le=MOST)]
 
@@ -39,7 +46,7 @@ async def list_workers(
 ) -> Response:
     """Show the live workers, and the replicas of the cluster."""
     known = await view.services.workers.list(everyone=everyone)
-    roll = make_roll(known, roles, state, page)
+    roll = make_worker_list(known, roles, state, page)
     in_hand = await view.services.workers.in_hand((worker.id for worker in roll.page.items), AT_A_GLANCE)
     return view.page(
         "workers/list.html",
@@ -76,20 +83,20 @@ async def show_worker(worker_id: PathId, view: Reading) -> Response:
 async def drain_worker(worker_id: PathId, view: Operating) -> Response:
     """Drain a worker: it claims no more tasks, finishes the running ones, and stays registered."""
     await _ask(view, "Drain", worker_id, "stays registered")
-    return await _tell(view, Workers.drain, worker_id, "claims no more tasks")
+    return await _send_command(view, Workers.drain, worker_id, "claims no more tasks")
 
 
 @router.post("/admin/workers/{worker_id:int}/decommission")
 async def decommission_worker(worker_id: PathId, view: Operating) -> Response:
     """Decommission a worker: it claims no more tasks, finishes the running ones, and exits."""
     await _ask(view, "Decommission", worker_id, "exits")
-    return await _tell(view, Workers.decommission, worker_id, "exits when its running tasks have finished")
+    return await _send_command(view, Workers.decommission, worker_id, "exits when its running tasks have finished")
 
 
 @router.post("/admin/workers/{worker_id:int}/resume")
 async def resume_worker(worker_id: PathId, view: Operating) -> Response:
     """Revoke the worker's command."""
-    return await _tell(view, Workers.resume, worker_id, "claims tasks again")
+    return await _send_command(view, Workers.resume, worker_id, "claims tasks again")
 
 
 @router.post("/admin/workers/replicas")
@@ -116,8 +123,8 @@ async def _ask(view: View, verb: str, worker_id: int, then: str) -> None:
     await view.confirm(f"{verb} {worker.name}?", verb, f"It claims no more tasks, {runs}, and {then}.")
 
 
-async def _tell(view: View, tell: Tell, worker_id: int, what: str) -> Response:
-    worker = await tell(view.services.workers, worker_id)
+async def _send_command(view: View, command: Command, worker_id: int, what: str) -> Response:
+    worker = await command(view.services.workers, worker_id)
     return view.done(f"{worker.name} {what}.")
 
 

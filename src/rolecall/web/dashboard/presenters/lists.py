@@ -15,15 +15,15 @@ __all__ = [
     "ListPage",
     "PageNumber",
     "StateTab",
-    "finer_tabs",
+    "derived_tabs",
     "page_of",
     "state_tabs",
 ]
 
 T = TypeVar("T")
 ORDER = ("pending", "running", "waiting", "blocked", "completed", "failed", "cancelled")
-FINER = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}
-FAMILY = {finer: state for state, states in FINER.items() for finer in (state, *states)}
+DERIVED = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}
+FAMILY = {finer: state for state, states in DERIVED.items() for finer in (state, *states)}
 
 
 PageNumber = Annotated[int, Query(ge=1, le=10_000)]
@@ -70,11 +70,11 @@ def state_tabs(counts: Iterable[RoleCount], role: str | None, current: str | Non
     return [every, *stored]
 
 
-def finer_tabs(current: str | None) -> list[StateTab]:
+def derived_tabs(current: str | None) -> list[StateTab]:
     """Return tabs for the derived states of the current state, without numbers."""
     family = FAMILY.get(current or "")
     if family is None:
         return []
     whole = StateTab(label=f"all {family}", state=family, number=None, is_current=current == family)
-    finer = [StateTab(label=name, state=name, number=None, is_current=name == current) for name in FINER[family]]
+    finer = [StateTab(label=name, state=name, number=None, is_current=name == current) for name in DERIVED[family]]
     return [whole, *finer]

@@ -18,9 +18,9 @@ __all__ = [
     "actions_on",
     "attempts_in",
     "failures_in",
-    "ran_for",
+    "run_seconds",
     "story_of",
-    "waited_for",
+    "waiting_seconds",
 ]
 
 STORY_WORDS: Mapping[str, tuple[str, str]] = {
@@ -97,14 +97,14 @@ def failures_in(timeline: Sequence[TimelineEntry]) -> list[FailedAttempt]:
     return list(_failures(timeline))[::-1]
 
 
-def waited_for(task: TaskSummary, now: datetime) -> float | None:
+def waiting_seconds(task: TaskSummary, now: datetime) -> float | None:
     """Return the seconds from the due time to the start or now; None if the task is not due yet."""
     due = max(task.created_at, task.scheduled_for)
     until = task.started_at or task.finished_at or now
     return (until - due).total_seconds() if until >= due else None
 
 
-def ran_for(task: TaskSummary, now: datetime) -> float | None:
+def run_seconds(task: TaskSummary, now: datetime) -> float | None:
     """Return the run time of the last attempt until now or its end; None if it has not started."""
     if task.started_at is None:
         return None

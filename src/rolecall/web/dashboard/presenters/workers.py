@@ -18,16 +18,16 @@ __all__ = [
     "Group",
     "ReplicaCard",
     "ReplicaStep",
-    "Roll",
+    "WorkerList",
     "clock_off",
-    "make_roll",
+    "make_worker_list",
     "replica_card",
     "roles_of",
     "step_to",
 ]
 
 PAGE = 50
-NO_LONGER = frozenset({"stopped", "silent"})
+GONE_STATES = frozenset({"stopped", "silent"})
 # A larger clock offset is visible in the times of log lines. Rolecall itself uses the database's clock.
 CLOCK_OFF = 2.0
 NUMBERS = re.compile(r"([0-9]{1,18})")
@@ -74,11 +74,11 @@ class Group:
 
     @property
     def _alive(self) -> list[RegisteredWorker]:
-        return [worker for worker in self.workers if worker.state not in NO_LONGER]
+        return [worker for worker in self.workers if worker.state not in GONE_STATES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Roll:
+class WorkerList:
     """All workers, and one page of those that match."""
 
     everyone: Group
@@ -91,11 +91,15 @@ class Roll:
         return len(self.everyone.workers) > PAGE and len(self.groups) > 1
 
 
-def make_roll(workers: Sequence[RegisteredWorker], roles: str | None, state: str | None, page: int) -> Roll:
+def make_worker_list(
+    workers: Sequence[RegisteredWorker], roles: str | None, state: str | None, page: int
+) -> WorkerList:
     """Sort and group workers, and return the page of those with the roles and the state."""
-    known = sorted(workers, key=lambda worker: (roles_of(worker), _as_people_count(worker.name), worker.id))
+    known = sorted(workers, key=lambda worker: (roles_of(worker), _natural_sort_key(worker.name), worker.id))
     selected = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
-    return Roll(everyone=Group(roles=None, workers=known), groups=_grouped(known), page=page_of(selected, page, PAGE))
+    return WorkerList(
+        everyone=Group(roles=None, workers=known), groups=_group_workers(known), page=page_of(selected, page, PAGE)
+    )
 
 
 def roles_of(worker: RegisteredWorker) -> str:
@@ -111,14 +115,14 @@ def clock_off(worker: RegisteredWorker) -> str | None:
     return f"its clock is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
 
 
-def _grouped(workers: Sequence[RegisteredWorker]) -> list[Group]:
+def _group_workers(workers: Sequence[RegisteredWorker]) -> list[Group]:
     by_roles: dict[str, list[RegisteredWorker]] = defaultdict(list)
     for worker in workers:
         by_roles[roles_of(worker)].append(worker)
     return [Group(roles=roles, workers=members) for roles, members in by_roles.items()]
 
 
-def _as_people_count(name: str) -> list[tuple[int, str]]:
+def _natural_sort_key(name: str) -> list[tuple[int, str]]:
     """Return a sort key by the numbers in a name: `worker-2` comes before `worker-10`."""
     pieces = NUMBERS.split(name)
     return [(int(piece) if index % 2 else 0, piece) for index, piece in enumerate(pieces)]
@@ -144,7 +148,7 @@ class ReplicaStep:
             return f"{more} more {'pod' if more == 1 else 'pods'}."
         if not self.leaving:
             return "A pod that is not ready stops."
-        names = ", ".join(f"{work.pod} ({_does(work)})" for work in self.leaving)
+        names = ", ".join(f"{work.pod} ({_describe_work(work)})" for work in self.leaving)
         verb = "stops" if len(self.leaving) == 1 else "stop"
         return f"{names} {verb}. Running tasks are finished or returned."
 
@@ -181,10 +185,10 @@ async def step_to(scaling: Scaling, seen: Replicas, replicas: int) -> ReplicaSte
     """Return the step from the current replicas to another number; None if it is the same or out of range."""
     if not seen.least <= replicas <= seen.most or replicas == seen.desired:
         return None
-    return ReplicaStep(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving(seen, replicas))
+    return ReplicaStep(previous=seen.desired, replicas=replicas, leaving=await scaling.leaving_pods(seen, replicas))
 
 
-def _does(work: PodWork) -> str:
+def _describe_work(work: PodWork) -> str:
     if not work.worker_ids:
         return "no registered worker"
     return f"runs {work.running} {'task' if work.running == 1 else 'tasks'}" if work.running else "idle"

@@ -9,7 +9,7 @@ from django.db import connection, connections
 from django.test import SimpleTestCase, TestCase
 from psycopg.conninfo import conninfo_to_dict
 
-from rolecall.django.connections import alias_of_pool, dsn_of_pool
+from rolecall.django.connections import database_alias, database_dsn
 from rolecall.django.management.commands.rolecall import APP, filled_in
 from rolecall.django.project import program
 
@@ -22,7 +22,7 @@ class Settings(SimpleTestCase):
             self.settings(ROLECALL={"DATABSE": "default"}),
             self.assertRaisesMessage(ImproperlyConfigured, "'DATABSE'; did you mean 'DATABASE'?"),
         ):
-            alias_of_pool()
+            database_alias()
 
     def test_apps_can_be_installed_by_a_test(self) -> None:
         with self.modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
@@ -33,17 +33,17 @@ class Settings(SimpleTestCase):
             self.settings(ROLECALL={"DATABASE": "tasks"}),
             self.assertRaisesMessage(ImproperlyConfigured, "'tasks', which is not in DATABASES"),
         ):
-            alias_of_pool()
+            database_alias()
 
     def test_database_other_than_postgres_is_rejected(self) -> None:
         with (
             self.settings(ROLECALL={"DATABASE": "other"}),
             self.assertRaisesMessage(ImproperlyConfigured, "DATABASES['other'] is SQLite"),
         ):
-            alias_of_pool()
+            database_alias()
 
     def test_pool_uses_the_database_of_the_django_connection(self) -> None:
-        said = conninfo_to_dict(dsn_of_pool())
+        said = conninfo_to_dict(database_dsn())
 
         self.assertEqual(said["dbname"], connections["default"].settings_dict["NAME"])
         self.assertEqual(said["user"], connections["default"].settings_dict["USER"])
@@ -59,7 +59,7 @@ class Settings(SimpleTestCase):
         before = connections["default"].settings_dict["OPTIONS"]
         connections["default"].settings_dict["OPTIONS"] = options
         try:
-            said = conninfo_to_dict(dsn_of_pool())
+            said = conninfo_to_dict(database_dsn())
         finally:
             connections["default"].settings_dict["OPTIONS"] = before
 
