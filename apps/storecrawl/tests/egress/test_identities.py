@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Route_
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
-from storecrawl.egress.sessions import Sessions, trusted
+from storecrawl.egress.sessions import Sessions, trusted_certificates
 
 from apps.storecrawl.tests.upstream.conftest import running
 
@@ -131,4 +131,4 @@ async def _succeed(visit: Any) -> None:
 
 
 def _sessions(*, most: int) -> Sessions:
-    return Sessions(load_profiles(), trust=trusted(), most=most, random=Random(1))
+    return Sessions(load_profiles(), trust=trusted_certificates(), most=most, random=Random(1))

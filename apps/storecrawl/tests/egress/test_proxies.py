@@ -11,7 +11,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, EgressOptions, NoActiveRoute, NoUsableRoute, Recorder, RouteProtocol
 from storecrawl.egress.repository import NewRoute
-from storecrawl.egress.sessions import trusted
+from storecrawl.egress.sessions import trusted_certificates
 from storecrawl.images import Addresses, ImageClient, ImageUnavailable
 from storecrawl.upstream import RouteFailed
 
@@ -124,7 +124,7 @@ async def test_password_appears_in_no_message(
         str(raised.value),
         repr(raised.value.__cause__),
         repr(route),
-        repr(route.proxy(trusted())),
+        repr(route.proxy(trusted_certificates())),
         repr(NewRoute(protocol=RouteProtocol.HTTP, username="me", password=CANARY)),
         route.label,
     ]

@@ -32,9 +32,9 @@ class Breakers:
         circuit = self._circuits.get(host)
         if circuit is None or circuit.open_until is None:
             return
-        left = circuit.open_until - time.monotonic()
-        if left > 0:
-            raise CircuitOpen(host, circuit.failures, left)
+        seconds_left = circuit.open_until - time.monotonic()
+        if seconds_left > 0:
+            raise CircuitOpen(host, circuit.failures, seconds_left)
         circuit.open_until = time.monotonic() + self._seconds
 
     def answered(self, host: str) -> None:

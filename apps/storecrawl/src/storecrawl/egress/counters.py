@@ -10,7 +10,7 @@ import msgspec
 
 LONGEST_ERROR = 300
 LONGEST_SUBJECT = 200
-TOLD = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
+REPORTED_FIELDS = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
 
 
 class RouteCounter(msgspec.Struct, kw_only=True):
@@ -41,10 +41,10 @@ class RouteCounter(msgspec.Struct, kw_only=True):
         self.used_at = max(self.used_at, earlier.used_at)
         self.failed_at = self.failed_at or earlier.failed_at
 
-    def told(self, now: float) -> dict[str, Any]:
+    def to_report(self, now: float) -> dict[str, Any]:
         """Return the counts in the report's form: times as seconds ago, since clocks of machines differ."""
         ago = None if self.failed_at is None else now - self.failed_at
-        counted = {name: getattr(self, name) for name in TOLD}
+        counted = {name: getattr(self, name) for name in REPORTED_FIELDS}
         return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
 
 

@@ -21,7 +21,7 @@ from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
 from storecrawl.egress.recorder import Recorder, Verdict
 from storecrawl.egress.routes import DIRECT, Route
-from storecrawl.egress.sessions import Session, Sessions, trusted
+from storecrawl.egress.sessions import Session, Sessions, trusted_certificates
 
 __all__ = ["Egress", "Visit"]
 
@@ -47,39 +47,41 @@ class Egress:
         self._recorder = recorder
         self.routes = RoutePool()
         self.counters = Counters()
-        self.sessions = Sessions(load_profiles(), trust=trusted(), most=self.options.clients, random=random or Random())
+        self.sessions = Sessions(
+            load_profiles(), trust=trusted_certificates(), most=self.options.clients, random=random or Random()
+        )
         self.breakers = Breakers(failures=self.options.breaker_failures, seconds=self.options.breaker_seconds)
         self.host_rate_limiter = HostRateLimiter(self.options.host_rate, recorder, patience=self.options.patience)
         self.store_rate_limiter = StoreRateLimiter(self.options.store_rate)
         self._urgent = asyncio.Event()
-        self._reporting = asyncio.Lock()
-        self._keeping: asyncio.Task[None] | None = None
+        self._report_lock = asyncio.Lock()
+        self._report_task: asyncio.Task[None] | None = None
         self._is_closing = False
-        self._complaints: set[type[Exception]] = set()
+        self._logged_errors: set[type[Exception]] = set()
         if recorder is None:
             self.routes.replace([DIRECT])
 
     async def __aenter__(self) -> Self:
         if self._recorder is not None:
             try:
-                await self._load_at_last(self._recorder)
+                await self._load_initially(self._recorder)
                 if not self.routes:
                     raise NoActiveRoute
             except BaseException:
                 await self._recorder.close()
                 raise
-            self._keeping = asyncio.create_task(self._keep(self._recorder), name="storecrawl-egress")
+            self._report_task = asyncio.create_task(self._report_regularly(self._recorder), name="storecrawl-egress")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        if self._keeping is not None:
+        if self._report_task is not None:
             # A running report is awaited: if it were cancelled after its commit, its counts would be stored twice.
             self._is_closing = True
             self._urgent.set()
-            await self._keeping
+            await self._report_task
         if self._recorder is not None:
             await self._recorder.close()
         await self.sessions.close()
@@ -124,7 +126,7 @@ class Egress:
             if rest > self.options.patience:
                 raise TurnTooFar(f"the route {route.label}", rest)
             await asyncio.sleep(rest)
-            if self.routes.is_paused(route.id) and not await self._may_try(route):
+            if self.routes.is_paused(route.id) and not await self._may_probe(route):
                 continue
             try:
                 return await self.sessions.of(route, self.routes.forbidden(route.id))
@@ -134,7 +136,7 @@ class Egress:
         soonest = self.routes.soonest()
         raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
 
-    async def _may_try(self, route: Route) -> bool:
+    async def _may_probe(self, route: Route) -> bool:
         """Return whether this caller, of those of all workers, may probe a route whose pause is over."""
         if self._recorder is None:
             return True
@@ -149,7 +151,7 @@ class Egress:
         self.routes.pause(route.id, self.options.pause if probe.granted else probe.paused_for)
         return probe.granted or probe.paused_for is None
 
-    async def _keep(self, recorder: Recorder) -> None:
+    async def _report_regularly(self, recorder: Recorder) -> None:
         loaded_at, is_last = time.monotonic(), False
         while not is_last:
             with suppress(TimeoutError):
@@ -166,11 +168,11 @@ class Egress:
         try:
             await duty
         except Exception as error:  # noqa: BLE001 - counts must not be lost, whatever the error is
-            self._complain(error)
+            self._log_once(error)
 
     async def _report(self, recorder: Recorder) -> None:
         # A judgment must wait for counts that another report has taken and whose verdicts are pending.
-        async with self._reporting:
+        async with self._report_lock:
             await self._report_taken(recorder)
 
     async def _report_taken(self, recorder: Recorder) -> None:
@@ -182,7 +184,7 @@ class Egress:
         except BaseException:
             self.counters.put_back(taken)
             raise
-        self._complaints.clear()
+        self._logged_errors.clear()
         for counter in taken:
             await self._follow(counter.route_id, verdicts.get(counter.route_id))
 
@@ -200,7 +202,7 @@ class Egress:
     async def _reload(self, recorder: Recorder) -> None:
         self.routes.replace(await recorder.routes())
 
-    async def _load_at_last(self, recorder: Recorder) -> None:
+    async def _load_initially(self, recorder: Recorder) -> None:
         """Load the routes, waiting for a starting database. Raises DatabaseUnavailable, ConfigError."""
         until = time.monotonic() + OPENING_SECONDS
         while True:
@@ -209,13 +211,13 @@ class Egress:
             except DatabaseUnavailable as error:
                 if time.monotonic() > until:
                     raise
-                self._complain(error)
+                self._log_once(error)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    def _complain(self, error: Exception) -> None:
+    def _log_once(self, error: Exception) -> None:
         """Log each kind of error once until a report succeeds; unexpected ones with a traceback."""
-        level = logging.DEBUG if type(error) in self._complaints else logging.WARNING
-        self._complaints.add(type(error))
+        level = logging.DEBUG if type(error) in self._logged_errors else logging.WARNING
+        self._logged_errors.add(type(error))
         unforeseen = None if isinstance(error, RolecallError) else error
         log.log(level, "The egress cannot update its routes: %s", error, exc_info=unforeseen)
 
@@ -230,13 +232,13 @@ class Visit:
         self._about = about
         self._forbidden_on: set[int] = set()
         self._session: Session | None = None
-        self._tried: set[int] = set()
+        self._tried_routes: set[int] = set()
         self._is_let_in = False
 
     @property
-    def is_anew(self) -> bool:
+    def can_switch_route(self) -> bool:
         """Whether the next attempt could use a route that this visit has not tried, without waiting."""
-        return self._session is None and self._egress.routes.has_another(self._tried)
+        return self._session is None and self._egress.routes.has_another(self._tried_routes)
 
     async def ready(self) -> Session:
         """Wait for a turn and return the session to use. Raises HeldBack."""
@@ -245,7 +247,7 @@ class Visit:
             # An attempt may take several requests; all of them belong to the test of a host.
             self._is_let_in = True
         if self._session is None:
-            self._session = await self._egress.session(self._tried)
+            self._session = await self._egress.session(self._tried_routes)
         if self._store is not None:
             await self._egress.store_rate_limiter.wait(self._store)
         await self._egress.host_rate_limiter.wait(self._host)
@@ -254,7 +256,7 @@ class Visit:
     def succeeded(self) -> None:
         self._answered()
         if self._session is not None:
-            self._tried.clear()
+            self._tried_routes.clear()
             self._forbidden_on.clear()
             self._egress.succeeded(self._session, is_evidence=self._about is not None)
 
@@ -271,20 +273,20 @@ class Visit:
             self._egress.forbidden(self._session, self._about, error)
         await self._change()
 
-    async def given_up(self) -> None:
+    async def give_up(self) -> None:
         """Report that the visit has failed. Raises RouteBlamed if the routes are to blame for the 403 responses."""
         if self._forbidden_on:
             # If the host rejects all visits, whatever their subject, its circuit opens.
             self._egress.breakers.failed(self._host)
             await self._egress.blame(self._forbidden_on)
 
-    async def unwanted(self, error: str) -> None:
+    async def rejected(self, error: str) -> None:
         """Report another kind of rejection; the next attempt uses another session, and the profile stays usable."""
         self._answered()
         await self._fail(error)
         await self._change()
 
-    async def limited(self, error: str, seconds: float | None) -> None:
+    async def rate_limited(self, error: str, seconds: float | None) -> None:
         """Report that the host requests a lower rate on this route, with the requested wait in seconds, if any."""
         self._answered()
         await self._fail(error)
@@ -309,7 +311,7 @@ class Visit:
         await self._fail(error)
         await self._change()
 
-    async def went_wrong(self, failure: SendFailure) -> None:
+    async def send_failed(self, failure: SendFailure) -> None:
         """Report that there was no response, according to its cause."""
         match failure.blame:
             case Blame.ROUTE:
@@ -317,7 +319,7 @@ class Visit:
             case Blame.WALL:
                 await self.forbidden(f"blocked by {failure.text}")
             case Blame.CERTIFICATE:
-                await self.unwanted(failure.text)
+                await self.rejected(failure.text)
             case Blame.HOST:
                 await self.unanswered(failure.text)
 
@@ -336,6 +338,6 @@ class Visit:
 
     async def _change(self) -> None:
         if self._session is not None:
-            self._tried.add(self._session.route.id)
+            self._tried_routes.add(self._session.route.id)
             await self._egress.sessions.forget(self._session.route.id, self._session)
             await self.leave()

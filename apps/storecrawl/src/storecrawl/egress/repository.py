@@ -19,7 +19,7 @@ from storecrawl.egress.sql import ROUTES
 
 __all__ = [
     "NewRoute",
-    "RouteStands",
+    "RouteExists",
     "StoredRoute",
     "UnknownRoute",
     "add_route",
@@ -45,7 +45,7 @@ class UnknownRoute(RouteError):
         self.route_id = route_id
 
 
-class RouteStands(RouteError):
+class RouteExists(RouteError):
     """A route with this address and user exists."""
 
     def __init__(self, name: str) -> None:
@@ -173,11 +173,11 @@ async def load_route(connection: Connection, route_id: int) -> Route:
 
 
 async def add_route(connection: Connection, route: NewRoute) -> StoredRoute:
-    """Add an active route. Raises RouteStands, RouteError."""
+    """Add an active route. Raises RouteExists, RouteError."""
     route.check()
     for row in await _rows(connection, ROUTES.add_route, msgspec.to_builtins(route)):
         return await find_route(connection, row["id"])
-    raise RouteStands(label(route.protocol, route.host, route.port))
+    raise RouteExists(label(route.protocol, route.host, route.port))
 
 
 async def remove_route(connection: Connection, route_id: int) -> None:

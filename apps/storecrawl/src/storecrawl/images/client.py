@@ -63,7 +63,7 @@ class ImageClient:
                 await visit.unanswered(type(error).__name__)
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
             except httpx2.HTTPError as error:
-                await visit.went_wrong(failure_of(error, session.route))
+                await visit.send_failed(failure_of(error, session.route))
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
 
     async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
@@ -92,7 +92,7 @@ async def _told(visit: Visit, status: int) -> None:
     elif status >= SERVER_ERRORS:
         await visit.unanswered(f"HTTP {status}")
     elif status in PASSING:
-        await visit.limited(f"HTTP {status}", None)
+        await visit.rate_limited(f"HTTP {status}", None)
     else:
         visit.succeeded()
     if status in PASSING or status >= SERVER_ERRORS:

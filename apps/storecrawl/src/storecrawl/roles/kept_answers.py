@@ -72,7 +72,7 @@ class FetchArchive:
                 return KeptMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
             except PayloadError as trouble:
                 self.ctx.log.warning("The menu is merged again, since the previous file cannot be used: %s", trouble)
-                menu = self.crawler.upstream.merged(self.store.platform_store_id, self.answers)
+                menu = self.crawler.upstream.merge(self.store.platform_store_id, self.answers)
         written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._whose)
         return KeptMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
 

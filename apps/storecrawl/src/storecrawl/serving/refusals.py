@@ -21,7 +21,7 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.egress import RouteError
-from storecrawl.egress.repository import RouteStands, UnknownRoute
+from storecrawl.egress.repository import RouteExists, UnknownRoute
 from storecrawl.payloads import (
     PayloadBomb,
     PayloadCorrupt,
@@ -76,7 +76,7 @@ def routed() -> Iterator[None]:
         yield
     except UnknownRoute as error:
         raise RequestRefused(str(error), status=404, kind="route-not-found") from error
-    except RouteStands as error:
+    except RouteExists as error:
         raise RequestRefused(str(error), status=409, kind="route-stands") from error
     except RouteError as error:
         raise RequestRefused(str(error), status=422, kind="invalid-route") from error
