@@ -27,8 +27,8 @@ async def main(dsn, routes, rounds):
     recorder, counters = Recorder(dsn), Counters()
     for _ in range(rounds):
         for route in routes:
-            counters.succeeded(route, recovered=True)
-            counters.failed(route, "no answer")
+            counters.count_success(route, recovered=True)
+            counters.count_failure(route, "no answer")
         await recorder.report(counters.take(), EgressOptions())
     await recorder.close()
 
@@ -38,7 +38,7 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 
 async def test_counts_are_recorded_behind_a_pooler_too(database: str, book: Book) -> None:
     route, counters = book.add(), Counters()
-    counters.succeeded(route, recovered=True)
+    counters.count_success(route, recovered=True)
 
     with bouncing(database) as bouncer:
         recorder = Recorder(bouncer.through(database))

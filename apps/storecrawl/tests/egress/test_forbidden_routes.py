@@ -170,6 +170,6 @@ async def _reports(database: str, routes: list[int]) -> None:
     recorder, counters = Recorder(database), Counters()
     for _ in range(20):
         for route in routes:
-            counters.succeeded(route, recovered=True)
+            counters.count_success(route, recovered=True)
         await recorder.report(counters.take(), OPTIONS)
     await recorder.close()

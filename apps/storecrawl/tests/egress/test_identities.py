@@ -72,7 +72,7 @@ async def test_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
             async with egress.visit("here") as visit:
                 session = await visit.ready()
                 await session.http.get(url)
-                await (visit.forbidden("HTTP 403") if is_forbidden else _succeed(visit))
+                await (visit.record_forbidden("HTTP 403") if is_forbidden else _succeed(visit))
     await egress.close()
 
     assert seen == [None, "s1", None]
@@ -127,7 +127,7 @@ async def test_forbidden_profile_is_not_reused_while_others_are_available() -> N
 
 
 async def _succeed(visit: Any) -> None:
-    visit.succeeded()
+    visit.record_success()
 
 
 def _sessions(*, most: int) -> Sessions:

@@ -12,7 +12,7 @@ from storecrawl.catalog import find_image, find_product, images_of_products
 from storecrawl.images import Fit, Format, Rendition
 from storecrawl.images.pixels import LARGEST
 from storecrawl.serving.pictures import HasPictures
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(tags=["images"])
 
@@ -54,7 +54,7 @@ async def show(  # sizes: the properties of a copy
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Return the original image, or a copy within `w` x `h` pixels in a format (WebP). It is never enlarged."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             image = await find_image(connection, image_id)
     rendition = Rendition(width=w, height=h, fit=fit, format=form or Format.WEBP) if w or h or form else None
@@ -69,7 +69,7 @@ async def show(  # sizes: the properties of a copy
 @router.get("/api/products/{product_id:int}/image", responses=refuses(404))
 async def of_product(product_id: PathId, connects: Connects, _: Reads) -> ProductImage:
     """Return the stored image of a product and its address."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             product = await find_product(connection, product_id)
             image = (await images_of_products(connection, [product.id])).get(product.id)

@@ -22,7 +22,7 @@ from storecrawl.actions.new_tasks import (
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
 from storecrawl.serving.lookup import crawlable
 from storecrawl.serving.parameters import CrawledPlatform, Priority, Start, StateCode, StoreIds, one_of
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
 
@@ -101,7 +101,7 @@ async def enqueue_state(job: StoresOfState, connects: Connects, enqueues: Enqueu
 
 async def tasks_of_stores(connects: Connections, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
     """Return a task per store. Raises RequestRefused for a store without what the role needs."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             return await for_stores(connection, role, store_ids)
 

@@ -13,7 +13,7 @@ from rolecall.web import Connections, Connects, PathId, Reads, refuses
 from storecrawl.catalog import StoredPayload, latest_payload
 from storecrawl.catalog.menu_query import GroupBy, MenuQuery, MenuRow, SortBy, aggregate, rows_of, select
 from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 from storecrawl.serving.resources import HasResources, Resources
 
 router = APIRouter(prefix="/api/payloads/store/{store_id:int}", tags=["menus"])
@@ -231,7 +231,7 @@ async def sum_up(
 async def _latest_rows(
     store_id: int, connects: Connections, resources: Resources
 ) -> tuple[StoredPayload, list[MenuRow]]:
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             payload = await latest_payload(connection, store_id)
     return payload, rows_of(await resources.menu(payload))

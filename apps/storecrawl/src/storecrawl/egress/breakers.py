@@ -37,11 +37,11 @@ class Breakers:
             raise CircuitOpen(host, circuit.failures, seconds_left)
         circuit.open_until = time.monotonic() + self._seconds
 
-    def answered(self, host: str) -> None:
+    def record_response(self, host: str) -> None:
         """Record that the host responded, with whatever status."""
         self._circuits.pop(host, None)
 
-    def failed(self, host: str) -> None:
+    def record_failure(self, host: str) -> None:
         """Record that the host did not respond, or with an error of its own."""
         circuit = self._circuits.setdefault(host, Circuit())
         circuit.failures += 1

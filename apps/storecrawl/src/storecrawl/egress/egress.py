@@ -98,15 +98,15 @@ class Egress:
         finally:
             await visit.leave()
 
-    def forbidden(self, session: Session, about: str, error: str) -> None:
+    def record_forbidden(self, session: Session, about: str, error: str) -> None:
         """Record a 403, and report it at once, since it may be the one that pauses the route."""
         self.routes.forbid(session.route.id, session.profile.name)
-        self.counters.forbidden(session.route.id, session.profile.name, about, error)
+        self.counters.count_forbidden(session.route.id, session.profile.name, about, error)
         self._urgent.set()
 
-    def succeeded(self, session: Session, *, is_evidence: bool) -> None:
+    def record_success(self, session: Session, *, is_evidence: bool) -> None:
         """Record a good response; `is_evidence` if it shows that the host accepts the route."""
-        self.counters.succeeded(session.route.id, recovered=is_evidence)
+        self.counters.count_success(session.route.id, recovered=is_evidence)
         if is_evidence and self.routes.note_success(session.route.id):
             self._urgent.set()
 
@@ -129,9 +129,9 @@ class Egress:
             if self.routes.is_paused(route.id) and not await self._may_probe(route):
                 continue
             try:
-                return await self.sessions.of(route, self.routes.forbidden(route.id))
+                return await self.sessions.of(route, self.routes.forbidden_profiles(route.id))
             except RouteError as error:
-                self.counters.failed(route.id, str(error))
+                self.counters.count_failure(route.id, str(error))
                 self.routes.drop(route.id)
         soonest = self.routes.soonest()
         raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
@@ -253,14 +253,14 @@ class Visit:
         await self._egress.host_rate_limiter.wait(self._host)
         return self._session
 
-    def succeeded(self) -> None:
-        self._answered()
+    def record_success(self) -> None:
+        self._record_response()
         if self._session is not None:
             self._tried_routes.clear()
             self._forbidden_on.clear()
-            self._egress.succeeded(self._session, is_evidence=self._about is not None)
+            self._egress.record_success(self._session, is_evidence=self._about is not None)
 
-    async def forbidden(self, error: str) -> None:
+    async def record_forbidden(self, error: str) -> None:
         """Report a 403; the next attempt uses another session."""
         # Neither a success nor a failure of the host, so its circuit stays as it is.
         self._is_let_in = False
@@ -270,40 +270,40 @@ class Visit:
             await self._fail(error)
         else:
             self._forbidden_on.add(self._session.route.id)
-            self._egress.forbidden(self._session, self._about, error)
+            self._egress.record_forbidden(self._session, self._about, error)
         await self._change()
 
     async def give_up(self) -> None:
         """Report that the visit has failed. Raises RouteBlamed if the routes are to blame for the 403 responses."""
         if self._forbidden_on:
             # If the host rejects all visits, whatever their subject, its circuit opens.
-            self._egress.breakers.failed(self._host)
+            self._egress.breakers.record_failure(self._host)
             await self._egress.blame(self._forbidden_on)
 
-    async def rejected(self, error: str) -> None:
+    async def record_rejection(self, error: str) -> None:
         """Report another kind of rejection; the next attempt uses another session, and the profile stays usable."""
-        self._answered()
+        self._record_response()
         await self._fail(error)
         await self._change()
 
-    async def rate_limited(self, error: str, seconds: float | None) -> None:
+    async def record_rate_limit(self, error: str, seconds: float | None) -> None:
         """Report that the host requests a lower rate on this route, with the requested wait in seconds, if any."""
-        self._answered()
+        self._record_response()
         await self._fail(error)
         if self._session is not None and seconds:
             self._egress.routes.let_rest(self._session.route.id, seconds)
             await self.leave()
 
-    async def unanswered(self, error: str, seconds: float | None = None) -> None:
+    async def record_no_response(self, error: str, seconds: float | None = None) -> None:
         """Report that the host did not respond, or with an error of its own."""
         self._is_let_in = False
-        self._egress.breakers.failed(self._host)
+        self._egress.breakers.record_failure(self._host)
         await self._fail(error)
         if self._session is not None and seconds:
             self._egress.routes.let_rest(self._session.route.id, seconds)
             await self.leave()
 
-    async def not_sent(self, error: str) -> None:
+    async def record_not_sent(self, error: str) -> None:
         """Report that the route itself failed; the next attempt uses another one."""
         self._is_let_in = False
         if self._session is not None:
@@ -311,30 +311,30 @@ class Visit:
         await self._fail(error)
         await self._change()
 
-    async def send_failed(self, failure: SendFailure) -> None:
+    async def record_send_failure(self, failure: SendFailure) -> None:
         """Report that there was no response, according to its cause."""
         match failure.blame:
             case Blame.ROUTE:
-                await self.not_sent(failure.text)
+                await self.record_not_sent(failure.text)
             case Blame.WALL:
-                await self.forbidden(f"blocked by {failure.text}")
+                await self.record_forbidden(f"blocked by {failure.text}")
             case Blame.CERTIFICATE:
-                await self.rejected(failure.text)
+                await self.record_rejection(failure.text)
             case Blame.HOST:
-                await self.unanswered(failure.text)
+                await self.record_no_response(failure.text)
 
     async def leave(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             await session.end()
 
-    def _answered(self) -> None:
+    def _record_response(self) -> None:
         self._is_let_in = False
-        self._egress.breakers.answered(self._host)
+        self._egress.breakers.record_response(self._host)
 
     async def _fail(self, error: str) -> None:
         if self._session is not None:
-            self._egress.counters.failed(self._session.route.id, error)
+            self._egress.counters.count_failure(self._session.route.id, error)
 
     async def _change(self) -> None:
         if self._session is not None:

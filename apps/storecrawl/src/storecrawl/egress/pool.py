@@ -95,7 +95,7 @@ class RoutePool:
         if state is not None:
             state.rests_until = max(state.rests_until, time.monotonic() + seconds)
 
-    def forbidden(self, route_id: int) -> Collection[str]:
+    def forbidden_profiles(self, route_id: int) -> Collection[str]:
         """Return the profiles that were forbidden on the route."""
         state = self._states.get(route_id)
         return frozenset(state.forbidden) if state else frozenset()

@@ -60,10 +60,10 @@ class ImageClient:
                 async with asyncio.timeout(self._timeout):
                     return await self._answer(visit, await session.send(request))
             except TimeoutError as error:
-                await visit.unanswered(type(error).__name__)
+                await visit.record_no_response(type(error).__name__)
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
             except httpx2.HTTPError as error:
-                await visit.send_failed(failure_of(error, session.route))
+                await visit.record_send_failure(failure_of(error, session.route))
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
 
     async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
@@ -88,13 +88,13 @@ class ImageClient:
 
 async def _told(visit: Visit, status: int) -> None:
     if status == FORBIDDEN:
-        await visit.forbidden(f"HTTP {status}")
+        await visit.record_forbidden(f"HTTP {status}")
     elif status >= SERVER_ERRORS:
-        await visit.unanswered(f"HTTP {status}")
+        await visit.record_no_response(f"HTTP {status}")
     elif status in PASSING:
-        await visit.rate_limited(f"HTTP {status}", None)
+        await visit.record_rate_limit(f"HTTP {status}", None)
     else:
-        visit.succeeded()
+        visit.record_success()
     if status in PASSING or status >= SERVER_ERRORS:
         raise ImageUnavailable(f"HTTP {status}")
     if status >= 400:  # noqa: PLR2004 - where HTTP's refusals begin

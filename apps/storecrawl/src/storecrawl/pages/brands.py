@@ -7,7 +7,7 @@ from fastapi import Response
 from rolecall.web import Connects, Pages, PathId, Reading, page_by_id, position
 from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
 from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_again
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -42,7 +42,7 @@ async def list_all(
 @router.get("/brands/{brand_id:int}")
 async def show(brand_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a brand: its totals, and the stores with most of its products."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             brand = await find_brand(connection, brand_id)
             stores = await stores_of_brand(connection, brand_id)

@@ -35,7 +35,7 @@ from storecrawl.catalog.discovery import (
 from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, address_again
 from storecrawl.serving.changes import location_review
 from storecrawl.serving.parameters import plain_text
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -78,7 +78,7 @@ async def list_all(  # sizes: the filters of the list
 @router.get(ONE)
 async def show(location_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a location: its data, the decisions with their authors, and the platform's object."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             location = await find_location(connection, location_id)
             promotions = await location_promotions(connection, location_id)

@@ -19,7 +19,7 @@ from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_again
 from storecrawl.serving.lookup import store_of
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -57,7 +57,7 @@ async def list_all(  # sizes: the filters of the list
 @router.get("/products/{product_id:int}")
 async def show(product_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a product and its history."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             product = await find_product(connection, product_id)
             variants = await product_variants(connection, product_id)

@@ -270,7 +270,7 @@ class UpstreamClient:
                     await visit.give_up()
                     raise
             else:
-                visit.succeeded()
+                visit.record_success()
                 return answer
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")

@@ -171,17 +171,17 @@ async def report_failure(visit: Visit, failure: UpstreamFailure) -> None:
     """Report a failure to the visit. One that is independent of the identity counts as a success."""
     match failure:
         case Blocked(status=403):
-            await visit.forbidden(str(failure))
+            await visit.record_forbidden(str(failure))
         case Blocked() | ForeignRedirect() | Untrusted():
-            await visit.rejected(str(failure))
+            await visit.record_rejection(str(failure))
         case RouteFailed():
-            await visit.not_sent(str(failure))
+            await visit.record_not_sent(str(failure))
         case RateLimited():
-            await visit.rate_limited(str(failure), failure.retry_after)
+            await visit.record_rate_limit(str(failure), failure.retry_after)
         case Unavailable():
-            await visit.unanswered(str(failure), failure.retry_after)
+            await visit.record_no_response(str(failure), failure.retry_after)
         case _:
-            visit.succeeded()
+            visit.record_success()
 
 
 def checked_base(url: str) -> httpx2.URL:
