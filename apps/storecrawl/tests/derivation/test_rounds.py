@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import in_batches
+from storecrawl.catalog import split_batches
 
 from rolecall import Client, InvalidPayload, NewTask
 
@@ -110,7 +110,7 @@ def test_step_without_a_store_range_is_rejected(market: Any) -> None:
 
 
 def test_batch_size_grows_with_the_size_of_the_round() -> None:
-    sizes = {number: [len(batch) for batch in in_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
+    sizes = {number: [len(batch) for batch in split_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
 
     assert (sizes[1], sizes[5]) == ([1], [1] * 5)
     assert (sizes[160], sizes[5000][0], len(sizes[5000])) == ([10] * 16, 250, 20)

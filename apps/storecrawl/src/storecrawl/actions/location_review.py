@@ -9,7 +9,13 @@ from typing import Any
 import psycopg
 
 from rolecall import Actor, NewTask, audit
-from storecrawl.catalog.discovery import Verified, link_location, reject_location, unreject_location, verify_location
+from storecrawl.catalog.discovery import (
+    VerifiedLocation,
+    link_location,
+    reject_location,
+    unreject_location,
+    verify_location,
+)
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import first_crawl
 
@@ -35,7 +41,7 @@ class LocationReview:
         self._actor = actor
         self._enqueue = enqueue
 
-    async def verify(self, location_id: int, because: str) -> tuple[Verified, int | None]:
+    async def verify(self, location_id: int, because: str) -> tuple[VerifiedLocation, int | None]:
         """Create a store from a location; return it, and the task of its first crawl if it is new."""
         async with self._change("locations.verify", location_id, because) as outcome:
             verified = await verify_location(self._connection, location_id, by=self._actor.name, because=because)

@@ -24,11 +24,11 @@ __all__ = [
     "Generated",
     "PoolRole",
     "StoreRole",
-    "as_asked",
+    "as_manual_requests",
     "discovery",
     "for_stores",
-    "in_turn",
     "resync",
+    "stagger_tasks",
 ]
 
 Connection = psycopg.AsyncConnection[Any]
@@ -41,7 +41,7 @@ PoolRole = Literal["store_discovery", "analytics_refresh", "storage_upkeep"]
 BATCHES = 6
 DAY = timedelta(days=1)
 # For requests by people: a pending task that a schedule has enqueued for later gets the requested time.
-AS_ASKED = Dedupe(mode="replace")
+MANUAL_REQUEST = Dedupe(mode="replace")
 # Longer than any accepted date is ahead: a completed resync counts as generated until its day is over.
 ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
 
@@ -117,7 +117,7 @@ async def for_stores(connection: Connection, role: StoreRole, store_ids: Sequenc
     return [await _for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
 
 
-def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
+def stagger_tasks(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
     """Return the same tasks, staggered from `begin` on; without it, all at once."""
     if begin is None:
         return list(made)
@@ -125,9 +125,9 @@ def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: fl
     return [task.options(scheduled_for=moment) for task, moment in zip(made, moments, strict=False)]
 
 
-def as_asked(tasks: Iterable[NewTask]) -> list[NewTask]:
+def as_manual_requests(tasks: Iterable[NewTask]) -> list[NewTask]:
     """Return the same tasks as requests by people: a pending one for later gets the new one's time."""
-    return [task.options(dedupe=AS_ASKED) for task in tasks]
+    return [task.options(dedupe=MANUAL_REQUEST) for task in tasks]
 
 
 async def _for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:

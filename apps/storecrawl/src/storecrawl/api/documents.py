@@ -40,11 +40,11 @@ class DocumentResponse(StreamingResponse):
 
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether a client accepts gzip according to its Accept-Encoding header; a weight of 0 means no."""
-    weights = dict(_weighted(coding) for coding in accept_encoding.lower().split(","))
+    weights = dict(_parse_coding(coding) for coding in accept_encoding.lower().split(","))
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
-def _weighted(coding: str) -> tuple[str, float]:
+def _parse_coding(coding: str) -> tuple[str, float]:
     name, _, parameters = coding.partition(";")
     key, _, weight = parameters.partition("=")
     return name.strip(), _number(weight) if key.strip() == "q" else 1.0

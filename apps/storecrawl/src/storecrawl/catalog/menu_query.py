@@ -204,7 +204,7 @@ def percent_of(potency: Potency | None) -> tuple[Decimal, Decimal] | None:
 
 def _row(product: Product) -> MenuRow:
     rec = _lowest(_rec(variant) for variant in product.variants)
-    med = _lowest(_med(variant) for variant in product.variants)
+    med = _lowest(_medical_price(variant) for variant in product.variants)
     price = med if rec is None else rec
     option = _option_at(price, product)
     return MenuRow(
@@ -236,7 +236,7 @@ def _rec(variant: Variant) -> int | None:
     return variant.price_rec_cents if variant.special_rec_cents is None else variant.special_rec_cents
 
 
-def _med(variant: Variant) -> int | None:
+def _medical_price(variant: Variant) -> int | None:
     return variant.price_med_cents if variant.special_med_cents is None else variant.special_med_cents
 
 
@@ -245,5 +245,9 @@ def _lowest(prices: Iterable[int | None]) -> int | None:
 
 
 def _option_at(price: int | None, product: Product) -> Variant | None:
-    priced = [variant for variant in product.variants if price is not None and price in {_rec(variant), _med(variant)}]
+    priced = [
+        variant
+        for variant in product.variants
+        if price is not None and price in {_rec(variant), _medical_price(variant)}
+    ]
     return next(iter(priced or product.variants), None)

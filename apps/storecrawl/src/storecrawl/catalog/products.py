@@ -161,7 +161,7 @@ class VariantRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionThen:
+class OptionSnapshot:
     """An option in one payload, with the prices that a customer paid, in cents, including specials."""
 
     option: str
@@ -178,7 +178,7 @@ class Snapshot:
     captured_at: datetime
     availability: str
     in_stock: bool
-    options: tuple[OptionThen, ...]
+    options: tuple[OptionSnapshot, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def _snapshot(rows: list[_HistoryRow]) -> Snapshot:
     )
 
 
-def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionThen]:
+def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionSnapshot]:
     for row in rows:
         if row.option is not None:
-            yield OptionThen(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)
+            yield OptionSnapshot(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)

@@ -23,7 +23,7 @@ from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
 from storecrawl.catalog.normalize import Menu, fingerprint
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
-    Fetched,
+    PayloadPosition,
     Plan,
     brand_rows,
     details_row,
@@ -147,7 +147,7 @@ async def apply_menu(
         rules.plausibility.check_history(menu, history.last_count, history.as_small)
         outcome = {"applied_count": len(menu.products), "complete": menu.complete, "normalizer": fingerprint()}
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
-    fetched = Fetched(
+    fetched = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
@@ -162,7 +162,7 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
     return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(_History)))[0]
 
 
-async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> RefreshReport:
+async def _refresh(connection: Connection, fetched: PayloadPosition, menu: Menu) -> RefreshReport:
     known = await _known_products(connection, fetched, menu)
     plan = plan_refresh(menu, known, fetched)
     ids = {product.external_id: product.id for product in known.values()}
@@ -190,7 +190,7 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     )
 
 
-async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, EarlierProduct]:
+async def _known_products(connection: Connection, fetched: PayloadPosition, menu: Menu) -> dict[str, EarlierProduct]:
     external_ids = [product.external_id for product in menu.products]
     parameters = {"store_id": fetched.store_id, "external_ids": external_ids}
     rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(EarlierProduct))
@@ -198,15 +198,15 @@ async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) 
 
 
 async def _write_products(
-    connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, EarlierProduct]
+    connection: Connection, fetched: PayloadPosition, plan: Plan, known: dict[str, EarlierProduct]
 ) -> dict[str, int]:
-    if not plan.written:
+    if not plan.products_to_write:
         return {}
-    if brands := list(brand_rows(plan.written)):
+    if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
     rows = [
         product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
-        for product in plan.written
+        for product in plan.products_to_write
     ]
     parameters = {**place_of(fetched), "products": json_text(rows)}
     return {
@@ -217,35 +217,35 @@ async def _write_products(
 
 async def _write_variants(
     connection: Connection,
-    fetched: Fetched,
+    fetched: PayloadPosition,
     plan: Plan,
     known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
-    if not plan.written:
+    if not plan.products_to_write:
         return
     rows = [
         row
-        for product in plan.written
+        for product in plan.products_to_write
         for row in variant_rows(
             product,
             ids[product.external_id],
             removed=fetched.misses(known.get(product.external_id)) >= fetched.threshold,
         )
     ]
-    product_ids = [ids[product.external_id] for product in plan.written]
+    product_ids = [ids[product.external_id] for product in plan.products_to_write]
     parameters = {"fetched_at": fetched.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
     await execute(connection, VARIANTS.upsert_variants, parameters)
     await execute(connection, VARIANTS.unlist_variants, parameters)
 
 
 async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]) -> None:
-    if plan.written:
-        rows = [details_row(product, ids[product.external_id]) for product in plan.written]
+    if plan.products_to_write:
+        rows = [details_row(product, ids[product.external_id]) for product in plan.products_to_write]
         await execute(connection, DETAILS.upsert_details, {"details": exact_json(rows)})
 
 
-async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
+async def _touch(connection: Connection, fetched: PayloadPosition, plan: Plan, menu: Menu) -> None:
     """Record the sighting of products that are not written: unchanged, stale or refused ones."""
     place = place_of(fetched)
     if plan.unchanged:
@@ -259,7 +259,7 @@ async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Men
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
 
 
-async def count_misses(connection: Connection, fetched: Fetched) -> list[Miss]:
+async def count_misses(connection: Connection, fetched: PayloadPosition) -> list[Miss]:
     """Count the products that a payload lacks; return those whose number of misses changed."""
     missed = await fetch(connection, PRODUCTS.count_misses, place_of(fetched), class_row(Miss))
     removed = [miss.id for miss in missed if miss.removed]
@@ -269,7 +269,9 @@ async def count_misses(connection: Connection, fetched: Fetched) -> list[Miss]:
     return missed
 
 
-async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, ids: dict[str, int]) -> tuple[int, int]:
+async def _add_snapshots(
+    connection: Connection, fetched: PayloadPosition, menu: Menu, ids: dict[str, int]
+) -> tuple[int, int]:
     products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
     variants = [
         variant_snapshot_row(variant, ids[product.external_id])
@@ -283,7 +285,7 @@ async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, i
     )
 
 
-def place_of(fetched: Fetched) -> dict[str, object]:
+def place_of(fetched: PayloadPosition) -> dict[str, object]:
     """Return the statement parameters that describe a payload."""
     return {
         "payload_id": fetched.payload_id,

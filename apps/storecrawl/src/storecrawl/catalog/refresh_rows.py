@@ -14,7 +14,7 @@ import msgspec
 from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
 
 HASH_BYTES = 16
-_told_of = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
+_comparable_values = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
 
 Row = dict[str, object]
 
@@ -35,7 +35,7 @@ class EarlierProduct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class PayloadPosition:
     """A payload's position in its store's history; `newer` counts the applied payloads fetched after it."""
 
     payload_id: int
@@ -65,11 +65,11 @@ class Plan:
     stale: tuple[EarlierProduct, ...]
 
     @property
-    def written(self) -> tuple[Product, ...]:
+    def products_to_write(self) -> tuple[Product, ...]:
         return self.new + self.updated + self.returned
 
 
-def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: Fetched) -> Plan:
+def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: PayloadPosition) -> Plan:
     """Group a menu's products by comparing them with their known records."""
     groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
     for product in menu.products:
@@ -83,7 +83,7 @@ def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: Fetch
     )
 
 
-def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> str:
+def _group(product: Product, known: EarlierProduct | None, fetched: PayloadPosition) -> str:
     if known is None:
         return "new"
     if fetched.is_older_than(known):
@@ -96,7 +96,7 @@ def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> 
 
 def content_hash(product: Product) -> bytes:
     """Return a digest of a normalized product with its variants, without the platform's time of change."""
-    return hashlib.blake2b(msgspec.json.encode(_told_of(product)), digest_size=HASH_BYTES).digest()
+    return hashlib.blake2b(msgspec.json.encode(_comparable_values(product)), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:

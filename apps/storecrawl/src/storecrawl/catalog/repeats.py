@@ -14,7 +14,7 @@ from storecrawl.catalog.errors import UnknownPayload
 from storecrawl.catalog.normalize import fingerprint
 from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.refresh import DEFAULT_RULES, RefreshReport, RefreshRules, count_misses, place_of
-from storecrawl.catalog.refresh_rows import Fetched
+from storecrawl.catalog.refresh_rows import PayloadPosition
 from storecrawl.catalog.refusals import MOST_ROWS
 from storecrawl.catalog.sql import PAYLOADS, PRODUCTS, REFUSALS
 from storecrawl.statements import Connection, execute, fetch
@@ -23,7 +23,7 @@ __all__ = ["repeat_menu"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Repeated:
+class _RepeatedPayload:
     id: int
     applied_count: int
     refused_products: int
@@ -40,7 +40,7 @@ async def repeat_menu(
     """
     if payload.applied_at is not None:
         return None
-    fetched = Fetched(
+    fetched = PayloadPosition(
         payload_id=payload.id,
         store_id=payload.store_id,
         fetched_at=payload.fetched_at,
@@ -51,11 +51,11 @@ async def repeat_menu(
     if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
         raise UnknownPayload(payload.id, payload.store_id)
     conditions = {**place, "normalizer": fingerprint(), "most": MOST_ROWS}
-    found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_Repeated))
-    return await _see_again(connection, fetched, found[0]) if found else None
+    found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))
+    return await _record_repeat(connection, fetched, found[0]) if found else None
 
 
-async def _see_again(connection: Connection, fetched: Fetched, repeated: _Repeated) -> RefreshReport:
+async def _record_repeat(connection: Connection, fetched: PayloadPosition, repeated: _RepeatedPayload) -> RefreshReport:
     place = {**place_of(fetched), "repeated": repeated.id}
     await execute(connection, PRODUCTS.touch_repeated_products, place)
     if refused := await fetch(connection, REFUSALS.repeat_refusals, place, scalar_row):

@@ -45,7 +45,7 @@ async def all_stores(connection: Connection) -> list[int]:
     return await fetch(connection, STORES.list_ids, {}, scalar_row)
 
 
-def in_batches(stores: Sequence[int]) -> list[Sequence[int]]:
+def split_batches(stores: Sequence[int]) -> list[Sequence[int]]:
     """Split stores into batches, which grow with the number of stores."""
     size = min(max(-(-len(stores) // BATCHES), 1), MOST_STORES)
     return [stores[first : first + size] for first in range(0, len(stores), size)]
@@ -57,7 +57,7 @@ async def count_stores(connection: Connection, stores: Sequence[int]) -> int:
     return int(changed)
 
 
-async def nothing_lost(connection: Connection) -> bool:
+async def partials_complete(connection: Connection) -> bool:
     """Return whether the partials are complete; False after a server crash."""
     return bool(await fetch(connection, STATISTICS.log_is_marked, {}, scalar_row))
 

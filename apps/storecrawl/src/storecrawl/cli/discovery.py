@@ -12,7 +12,7 @@ from rolecall import App, AsyncClient, NewTask
 from rolecall.audit import terminal_actor
 from rolecall.cli import plain_typer, print_json, print_table
 from storecrawl.actions.location_review import DEFAULT_REASON, LocationReview
-from storecrawl.actions.new_tasks import as_asked
+from storecrawl.actions.new_tasks import as_manual_requests
 from storecrawl.actions.new_tasks import discovery as search
 from storecrawl.app import build_app
 from storecrawl.catalog.discovery import (
@@ -47,7 +47,7 @@ def run(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Enqueue a search for stores, in some states or in all."""
-    [task] = as_asked([search(states or ())])
+    [task] = as_manual_requests([search(states or ())])
     app = build_app(CrawlSettings.from_environment())
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
     echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} searches for stores")

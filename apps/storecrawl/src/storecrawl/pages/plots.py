@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from storecrawl.catalog import OptionThen, Snapshot, StoredPayload
+from storecrawl.catalog import OptionSnapshot, Snapshot, StoredPayload
 
 __all__ = ["Plot", "Span", "availability_spans", "price_plot", "quantity_plot", "size_plot"]
 
@@ -83,7 +83,7 @@ def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
     ]
 
 
-def _by_option(history: Sequence[Snapshot], figure: Callable[[OptionThen], float | None]) -> Plot:
+def _by_option(history: Sequence[Snapshot], figure: Callable[[OptionSnapshot], float | None]) -> Plot:
     names = list(dict.fromkeys(option.option for snapshot in reversed(history) for option in snapshot.options))
     return Plot(
         x=[snapshot.captured_at.timestamp() for snapshot in history],
@@ -94,7 +94,7 @@ def _by_option(history: Sequence[Snapshot], figure: Callable[[OptionThen], float
     )
 
 
-def _of(snapshot: Snapshot, name: str, figure: Callable[[OptionThen], float | None]) -> float | None:
+def _of(snapshot: Snapshot, name: str, figure: Callable[[OptionSnapshot], float | None]) -> float | None:
     return next((figure(option) for option in snapshot.options if option.option == name), None)
 
 

@@ -17,7 +17,7 @@ from rolecall.web import (
     position,
     write_cursor,
 )
-from storecrawl.actions.new_tasks import as_asked
+from storecrawl.actions.new_tasks import as_manual_requests
 from storecrawl.catalog import (
     ProductFilter,
     Store,
@@ -132,6 +132,6 @@ async def show(  # sizes: the filters of the page's products
 @router.post("/stores/{store_id:int}/fetch")
 async def fetch_now(store_id: PathId, view: Operating, connects: Connects) -> Response:
     """Enqueue the task that fetches a store's menu now; a pending one for later becomes due now."""
-    tasks = as_asked(map(fetch_task, await crawlable(connects, [store_id])))
+    tasks = as_manual_requests(map(fetch_task, await crawlable(connects, [store_id])))
     [stored] = await view.services.tasks.enqueue_many(tasks)
     return view.done(f"Task {stored.id} fetches the menu as soon as a worker is free.")

@@ -19,10 +19,10 @@ from storecrawl.catalog import (
     all_stores,
     begin_round,
     count_stores,
-    in_batches,
     merge_statistics,
-    nothing_lost,
+    partials_complete,
     refresh_stale_views,
+    split_batches,
     take_changes,
 )
 from storecrawl.roles.crawler import Crawler
@@ -74,7 +74,7 @@ def _add_steps(app: App) -> None:
     async def map_stores(ctx: Context, stores: list[int] | None) -> None:
         async with ctx.transaction() as tx:
             chosen = await all_stores(tx) if stores is None else stores
-            batches = in_batches(chosen)
+            batches = split_batches(chosen)
             ctx.spawn(*(NewTask(handler="count_stores", payload={"stores": list(batch)}) for batch in batches))
             await ctx.complete(tx, {"batches": len(batches)})
 
@@ -87,7 +87,7 @@ def _add_steps(app: App) -> None:
     async def merge(ctx: Context, stores: list[int] | None) -> None:
         """Merge the partials, unless a crash has emptied them; then another round counts everything."""
         async with ctx.transaction() as tx:
-            if await nothing_lost(tx):
+            if await partials_complete(tx):
                 await ctx.complete(tx, {"changed": await merge_statistics(tx, stores)})
             else:
                 ctx.follow_up(collecting())

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, NewTask
-from storecrawl.catalog import DueImage, KeptImage, due_images, keep_image, put_off_image
+from storecrawl.catalog import DueImage, StoredImage, due_images, postpone_image, store_image
 from storecrawl.egress import HeldBack
 from storecrawl.images import ImageLimits, ImagePlace, ImageRefused, ImageUnavailable, inspect
 from storecrawl.roles.crawler import Crawler
@@ -24,7 +24,7 @@ FIRST_AGAIN = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _New:
-    image: KeptImage
+    image: StoredImage
     etag: str | None
 
 
@@ -84,7 +84,7 @@ async def _fetched(crawler: Crawler, due: DueImage) -> _Outcome:
     return _New(image=image, etag=answer.etag)
 
 
-def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
+def _kept(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
     facts = inspect(content, ImageLimits(max_bytes=crawler.settings.image_bytes))
     place = ImagePlace(
         state=due.state,
@@ -95,7 +95,7 @@ def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
         product_name=due.product_name,
     )
     path, sha256 = crawler.image_files.keep(place, content, facts.suffix)
-    return KeptImage(
+    return StoredImage(
         id=due.id,
         path=path,
         sha256=sha256,
@@ -111,12 +111,12 @@ async def _noted(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: di
     match outcome:
         case _New():
             counts["kept"] += 1
-            await keep_image(tx, outcome.image, etag=outcome.etag, again=again)
+            await store_image(tx, outcome.image, etag=outcome.etag, again=again)
         case _Same():
             counts["same"] += 1
-            await put_off_image(tx, outcome.image_id, tries=0, problem=None, again=again)
+            await postpone_image(tx, outcome.image_id, tries=0, problem=None, again=again)
         case _Failed():
             counts["failed"] += 1
             tries = outcome.due.tries + 1
             later = None if outcome.for_good else FIRST_AGAIN * 4 ** (tries - 1)
-            await put_off_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)
+            await postpone_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from rolecall.web import RequestRefused
-from storecrawl.catalog import KeptImage
+from storecrawl.catalog import StoredImage
 from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resized
 
 __all__ = ["HasPictures", "Pictures", "ProvidePictures"]
@@ -49,7 +49,7 @@ class Pictures:
     limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     cache: Cache = field(default_factory=Cache)
 
-    async def original(self, image: KeptImage) -> bytes:
+    async def original(self, image: StoredImage) -> bytes:
         try:
             return await asyncio.to_thread(self.files.read, image.path, image.sha256)
         except ImageGone as error:
@@ -57,7 +57,7 @@ class Pictures:
         except ImageUnavailable as error:
             raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
 
-    async def resized(self, image: KeptImage, rendition: Rendition) -> bytes:
+    async def resized(self, image: StoredImage, rendition: Rendition) -> bytes:
         """Return an image in the requested size and format. Raises RequestRefused."""
         key = (image.sha256, rendition)
         async with self.limit:

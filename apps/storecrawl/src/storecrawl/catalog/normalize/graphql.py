@@ -43,7 +43,7 @@ KEY_MEMBERS = ("_id", "id", "cName")
 
 
 @dataclass(frozen=True, slots=True)
-class _ByOption:
+class _OptionData:
     """Data of options that is joined by their text, never by position."""
 
     children: Mapping[str, Record]
@@ -115,38 +115,38 @@ def _options(record: Record) -> tuple[OptionDraft, ...]:
     options = record.get("Options")
     if not isinstance(options, list):
         raise Unusable("Options is missing" if options is None else "Options is not a list")
-    beside = _beside(record)
-    return tuple(_option(record, position, option, beside) for position, option in enumerate(options))
+    data = _option_data(record)
+    return tuple(_option(record, position, option, data) for position, option in enumerate(options))
 
 
-def _beside(record: Record) -> _ByOption:
+def _option_data(record: Record) -> _OptionData:
     below = (clean_text(option) for option in list_at(record, "optionsBelowThreshold"))
-    return _ByOption(
-        children=_by_option(records_at(record_at(record, "POSMetaData"), "children")),
-        inventory=_by_option(records_at(record, "manualInventory")),
-        legacy=_by_option(records_at(record, "quantities")),
+    return _OptionData(
+        children=_key_by_option(records_at(record_at(record, "POSMetaData"), "children")),
+        inventory=_key_by_option(records_at(record, "manualInventory")),
+        legacy=_key_by_option(records_at(record, "quantities")),
         below=frozenset(option for option in below if option),
     )
 
 
-def _by_option(members: list[Record]) -> dict[str, Record]:
+def _key_by_option(members: list[Record]) -> dict[str, Record]:
     named = ((clean_text(member.get("option")), member) for member in reversed(members))
     return {option: member for option, member in named if option}
 
 
-def _option(record: Record, position: int, option: object, beside: _ByOption) -> OptionDraft:
+def _option(record: Record, position: int, option: object, data: _OptionData) -> OptionDraft:
     name = clean_text(option) or ""
-    child = beside.children.get(name, EMPTY)
+    child = data.children.get(name, EMPTY)
     return OptionDraft(
         option=option,
         prices=_prices(record, position, child),
         quantity=quantity_of(
             child.get("quantityAvailable"),
             child.get("quantity"),
-            beside.inventory.get(name, EMPTY).get("inventory"),
-            beside.legacy.get(name, EMPTY).get("quantity"),
+            data.inventory.get(name, EMPTY).get("inventory"),
+            data.legacy.get(name, EMPTY).get("quantity"),
         ),
-        below_threshold=name in beside.below,
+        below_threshold=name in data.below,
         dose_mg=child.get("canonicalEffectivePotencyMg"),
         sku=child.get("canonicalSKU") or record_at(record, "POSMetaData").get("canonicalSKU"),
         canonical_id=child.get("canonicalID"),
@@ -155,9 +155,9 @@ def _option(record: Record, position: int, option: object, beside: _ByOption) ->
 
 
 def _prices(record: Record, position: int, child: Record) -> Prices:
-    common = _at(record, "Prices", position)
-    rec = stated_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
-    med = stated_cents(_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
+    common = _value_at(record, "Prices", position)
+    rec = stated_cents(_value_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
+    med = stated_cents(_value_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
     return Prices(
         rec=rec,
         med=med,
@@ -166,12 +166,12 @@ def _prices(record: Record, position: int, child: Record) -> Prices:
     )
 
 
-def _at(record: Record, name: str, position: int) -> object:
+def _value_at(record: Record, name: str, position: int) -> object:
     values = list_at(record, name)
     return values[position] if position < len(values) else None
 
 
 def _special_at(record: Record, name: str, position: int) -> object:
     """Return the special price at a position; ignored if there are more or fewer of them than options."""
-    trusted = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
-    return _at(record, name, position) if trusted else None
+    is_parallel = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
+    return _value_at(record, name, position) if is_parallel else None

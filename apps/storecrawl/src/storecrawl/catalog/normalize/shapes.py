@@ -164,8 +164,8 @@ def _total(section: Record) -> int | None:
 
 def _is_filtered(section: Record) -> bool:
     """Return whether a list is a filtered part of the menu, so that its count is that of the part."""
-    asked = section.get("filter")
-    return isinstance(asked, str) and any(map(str.isalnum, asked))
+    search_text = section.get("filter")
+    return isinstance(search_text, str) and any(map(str.isalnum, search_text))
 
 
 def _shape_of(record: object) -> Shape | None:
