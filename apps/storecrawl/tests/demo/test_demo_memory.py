@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from storecrawl.demo.memory import FILE, KEEP_SECONDS, Memory, keep, recall
 from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.state import FILE, KEEP_SECONDS, FolderState, load_state, save_state
 from storecrawl.demo.upstream.clock import SimulatedClock
 
 from rolecall import ConfigError
@@ -23,45 +23,45 @@ def staying(tmp_path: Path) -> DemoOptions:
 
 
 def test_new_folder_gets_the_requested_world(tmp_path: Path, staying: DemoOptions) -> None:
-    memory = recall(tmp_path, staying, NOW)
+    state = load_state(tmp_path, staying, NOW)
 
-    assert (memory.stores, memory.seed, memory.step, memory.since) == (7, 3, 0.0, NOW)
+    assert (state.stores, state.seed, state.step, state.since) == (7, 3, 0.0, NOW)
 
 
 def test_existing_folder_keeps_its_world_by_default(tmp_path: Path, staying: DemoOptions) -> None:
-    recall(tmp_path, staying, NOW)
+    load_state(tmp_path, staying, NOW)
 
-    memory = recall(tmp_path, DemoOptions(data_dir=tmp_path), NOW)
+    state = load_state(tmp_path, DemoOptions(data_dir=tmp_path), NOW)
 
-    assert (memory.stores, memory.seed) == (7, 3)
+    assert (state.stores, state.seed) == (7, 3)
 
 
 def test_simulated_time_advances_while_the_demo_runs(tmp_path: Path, staying: DemoOptions) -> None:
-    assert recall(tmp_path, staying, NOW).at(NOW + 250.0).step == 2.5
+    assert load_state(tmp_path, staying, NOW).at(NOW + 250.0).step == 2.5
 
 
 def test_simulated_time_stands_still_between_demos(tmp_path: Path, staying: DemoOptions) -> None:
-    keep(tmp_path, recall(tmp_path, staying, NOW).at(NOW + 250.0))
+    save_state(tmp_path, load_state(tmp_path, staying, NOW).at(NOW + 250.0))
 
-    memory = recall(tmp_path, staying, NOW + YEAR)
+    state = load_state(tmp_path, staying, NOW + YEAR)
 
-    assert memory.step == 2.5 + KEEP_SECONDS / 100.0
+    assert state.step == 2.5 + KEEP_SECONDS / 100.0
 
 
 def test_changed_pace_does_not_move_the_simulated_time(tmp_path: Path, staying: DemoOptions) -> None:
-    keep(tmp_path, replace(recall(tmp_path, staying, NOW), step=4.0, step_seconds=0.0))
+    save_state(tmp_path, replace(load_state(tmp_path, staying, NOW), step=4.0, step_seconds=0.0))
 
-    memory = recall(tmp_path, replace(staying, step_seconds=5.0), NOW)
+    state = load_state(tmp_path, replace(staying, step_seconds=5.0), NOW)
 
-    assert memory.at(NOW + 10.0).step == 6.0
+    assert state.at(NOW + 10.0).step == 6.0
 
 
 @pytest.mark.parametrize(("once", "later", "steps"), [(True, 3_600.0, 4), (False, 3_600.0, 40), (False, 0.0, 4)])
 def test_single_cycle_sees_one_step_of_the_upstream(
     staying: DemoOptions, once: bool, later: float, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Memory(port=1, stores=7, seed=3, step=4.3, since=NOW, step_seconds=0.0 if once else 100.0)
-    flags = memory.flags()
+    state = FolderState(port=1, stores=7, seed=3, step=4.3, since=NOW, step_seconds=0.0 if once else 100.0)
+    flags = state.flags()
     pace, epoch = flags["--step-seconds"], flags["--epoch"]
     assert isinstance(pace, float)
     assert isinstance(epoch, float)
@@ -71,16 +71,16 @@ def test_single_cycle_sees_one_step_of_the_upstream(
 
 
 def test_port_taken_by_another_program_is_replaced(tmp_path: Path, staying: DemoOptions) -> None:
-    before = recall(tmp_path, staying, NOW).port
+    before = load_state(tmp_path, staying, NOW).port
     with socket.socket() as squatter:
         squatter.bind(("127.0.0.1", before))
         squatter.listen()
 
-        assert recall(tmp_path, staying, NOW).port != before
+        assert load_state(tmp_path, staying, NOW).port != before
 
 
 def test_damaged_memory_file_is_named(tmp_path: Path, staying: DemoOptions) -> None:
     (tmp_path / FILE).write_text('{"port": ')
 
     with pytest.raises(ConfigError, match="is damaged: remove it"):
-        recall(tmp_path, staying, NOW)
+        load_state(tmp_path, staying, NOW)

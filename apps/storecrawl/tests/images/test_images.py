@@ -26,7 +26,7 @@ from storecrawl.images import (
     ImageUnavailable,
     Rendition,
     inspect,
-    resized,
+    resize,
 )
 from storecrawl.storage.locate import open_storage
 
@@ -126,13 +126,13 @@ def test_damaged_or_missing_image_is_reported(tmp_path: Path, picture: Callable[
 def test_image_is_scaled_down_and_never_up(
     picture: Callable[..., bytes], wanted: Rendition, size: tuple[int, int]
 ) -> None:
-    with Image.open(io.BytesIO(resized(picture(), wanted, LIMITS))) as image:
+    with Image.open(io.BytesIO(resize(picture(), wanted, LIMITS))) as image:
         assert (image.size, image.format) == (size, wanted.format.upper())
 
 
 def test_truncated_image_cannot_be_resized(picture: Callable[..., bytes]) -> None:
     with pytest.raises(ImageGone):
-        resized(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
+        resize(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
 
 
 @pytest.mark.parametrize(

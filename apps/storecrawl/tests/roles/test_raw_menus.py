@@ -74,7 +74,7 @@ async def test_every_product_for_sale_is_in_the_catalog(crawl: Crawl, upstream: 
         " join storecrawl.stores on stores.id = store_id group by 1"
     ))  # fmt: skip
     assert {store: set(ids) for store, ids in known.items()} == {
-        store["id"]: world.offered(store["id"], 0) for store in world.stores({})
+        store["id"]: world.offered_products(store["id"], 0) for store in world.stores({})
     }
     kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawl).values() for each in pages}
     assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}

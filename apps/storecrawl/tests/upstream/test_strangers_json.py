@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 from storecrawl.upstream import FetchedMenu, Malformed, Unavailable
-from storecrawl.upstream.strangers_json import NotJson, read_json, read_members
+from storecrawl.upstream.untrusted_json import NotJson, read_json, read_members
 
 from .conftest import ClientFor, Serve
 

@@ -135,7 +135,7 @@ async def test_store_with_both_price_lists_shows_rec_only_and_med_only_products(
 
     for store in both:
         menu = await client.menu(store.id, store.pricing_types)
-        assert {product["_id"] for product in menu.products} == world.offered(store.id, 0)
+        assert {product["_id"] for product in menu.products} == world.offered_products(store.id, 0)
     lists = [menu.walks[Kind(name, MenuMode.FULL)].products.keys() for name in ("rec", "med")]
     assert lists[0] != lists[1]
 

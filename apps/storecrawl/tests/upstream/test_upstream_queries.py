@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.answers import Answerer, GraphqlRequest
-from storecrawl.demo.upstream.queries import QueryBook
+from storecrawl.demo.upstream.queries import QueryStore
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
 from storecrawl.upstream import UpstreamClient
@@ -53,7 +53,7 @@ def test_every_client_operation_is_valid_in_the_schema(operation: Operation) -> 
 
 
 def test_products_operation_requests_complete_products() -> None:
-    assert QueryBook(make_schema()).find(PRODUCTS.text, None).whole_products
+    assert QueryStore(make_schema()).find(PRODUCTS.text, None).whole_products
 
 
 def test_spliced_products_equal_products_executed_field_by_field() -> None:

@@ -8,9 +8,9 @@ import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.upstream import ClientOptions, MenuMode, RawPage, UpstreamClient
 from storecrawl.upstream import client as client_module
+from storecrawl.upstream.digests import Digests
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.pages import ListPage, page_in
-from storecrawl.upstream.sameness import Digests
 
 from .conftest import QUICK, ClientFor
 

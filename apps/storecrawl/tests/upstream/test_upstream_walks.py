@@ -10,7 +10,7 @@ import pytest
 from storecrawl.upstream import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
 from storecrawl.upstream.options import RetryRule
 from storecrawl.upstream.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
-from storecrawl.upstream.strangers_json import Unread
+from storecrawl.upstream.untrusted_json import Unread
 
 from .conftest import QUICK
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from storecrawl.demo.upstream.clock import SimulatedClock, epoch_text
 from storecrawl.demo.upstream.directory import StoreDirectory
-from storecrawl.demo.upstream.menus import MenuBook
+from storecrawl.demo.upstream.menus import MenuCache
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.stores import WorldStore
 
@@ -21,13 +21,13 @@ BIG = next(store for store in STORES if 500 <= store.menu_size <= 700)
 
 
 def menu_bytes(options: UpstreamOptions, store: WorldStore, step: int) -> list[bytes]:
-    return [entry.full for entry in MenuBook(options).menu(store, step)]
+    return [entry.full for entry in MenuCache(options).menu(store, step)]
 
 
 def documents(store: WorldStore, step: int) -> dict[str, dict[str, Any]]:
     return {
         document["_id"]: document
-        for document in (msgspec.json.decode(entry.full) for entry in MenuBook(OPTIONS).menu(store, step))
+        for document in (msgspec.json.decode(entry.full) for entry in MenuCache(OPTIONS).menu(store, step))
     }
 
 

@@ -63,7 +63,7 @@ async def show(  # sizes: the properties of a copy
         return Response(status_code=304, headers=headers)
     if rendition is None:
         return Response(await pictures.original(image), media_type=image.content_type, headers=headers)
-    return Response(await pictures.resized(image, rendition), media_type=rendition.content_type, headers=headers)
+    return Response(await pictures.resize(image, rendition), media_type=rendition.content_type, headers=headers)
 
 
 @router.get("/api/products/{product_id:int}/image", responses=refuses(404))

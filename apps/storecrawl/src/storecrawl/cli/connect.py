@@ -80,7 +80,7 @@ class CrawlHome:
         settings = CrawlSettings.from_environment()
         return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
 
-    def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+    def query(self, question: Callable[[Connection], Awaitable[T]]) -> T:
         """Migrate the database and return the query's result. Raises DatabaseError, ConfigError."""
         with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
             return run_unwinding(_ask(server.dsn() if server else str(self.database_url), question))

@@ -50,13 +50,13 @@ def run(
     [task] = as_manual_requests([search(states or ())])
     app = build_app(CrawlSettings.from_environment())
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} searches for stores")
+    echo(f"task {home.query(lambda connection: _enqueue(connection, app, task))} searches for stores")
 
 
 @discovery.command("states")
 def states_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show the results and failures of each state."""
-    found = CrawlHome(data_dir=data_dir, database_url=database_url).ask(list_states)
+    found = CrawlHome(data_dir=data_dir, database_url=database_url).query(list_states)
     _show(found, STATES, map(_state, found), as_json=as_json)
 
 
@@ -77,7 +77,7 @@ def locations(  # sizes: a command's flags
     code = state and state.upper()
     criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit)
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    found = home.ask(lambda connection: list_locations(connection, criteria))
+    found = home.query(lambda connection: list_locations(connection, criteria))
     _show(found, LOCATIONS, map(_location, found), as_json=as_json)
 
 
@@ -132,7 +132,7 @@ def _decide(home: CrawlHome, decision: Callable[[LocationReview], Awaitable[T]])
     async def decide(connection: Connection) -> T:
         return await decision(LocationReview(connection, terminal_actor(), partial(_enqueue, connection, app)))
 
-    return home.ask(decide)
+    return home.query(decide)
 
 
 async def _enqueue(connection: Connection, app: App, task: NewTask) -> int:

@@ -34,7 +34,7 @@ routes = plain_typer("Outgoing routes: the proxies, or none, through which the c
 @routes.command("list")
 def list_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """List all routes with their state and counters."""
-    found = _home(data_dir, database_url).ask(list_routes)
+    found = _home(data_dir, database_url).query(list_routes)
     if as_json:
         print_json(found)
     else:
@@ -122,7 +122,7 @@ def try_out(
     async def tried(connection: Connection) -> Any:
         return await try_route(await load_route(connection, route), url)
 
-    trial = _home(data_dir, database_url).ask(tried)
+    trial = _home(data_dir, database_url).query(tried)
     if as_json:
         print_json(trial)
     else:
@@ -137,7 +137,7 @@ def _home(data_dir: Path | None, database_url: str | None) -> CrawlHome:
 
 
 def _change(home: CrawlHome, change: Callable[[RouteChanges], Awaitable[T]]) -> T:
-    return home.ask(lambda connection: change(RouteChanges(connection, terminal_actor())))
+    return home.query(lambda connection: change(RouteChanges(connection, terminal_actor())))
 
 
 def _route_of(address: str) -> NewRoute:

@@ -26,7 +26,7 @@ ANSWER_SECONDS = 2.0
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Lock the folder for the duration of the block; the kernel releases it however the demo ends.
 
     Raises ConfigError if the folder cannot be created or written, or another demo has locked it.
@@ -75,7 +75,7 @@ def listen_at(wanted: int) -> socket.socket:
         return socket.create_server((LOOPBACK, ANY))
 
 
-def answers(address: str) -> bool:
+def responds(address: str) -> bool:
     """Return whether a server responds. A port without a server yet makes the request wait for a while."""
     connection = HTTPConnection(address.removeprefix("http://"), timeout=ANSWER_SECONDS)
     try:

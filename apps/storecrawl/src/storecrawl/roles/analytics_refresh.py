@@ -36,7 +36,7 @@ def add_analytics_refresh(app: App, crawler: Crawler) -> None:
     _add_steps(app)
 
 
-def collecting() -> NewTask:
+def collection_task() -> NewTask:
     """Return the task that takes the change log, as the triggers enqueue it: at most one is pending."""
     return NewTask(handler="collect_changes", dedupe_key="changes", dedupe=Dedupe(scope="pending"))
 
@@ -90,7 +90,7 @@ def _add_steps(app: App) -> None:
             if await partials_complete(tx):
                 await ctx.complete(tx, {"changed": await merge_statistics(tx, stores)})
             else:
-                ctx.follow_up(collecting())
+                ctx.follow_up(collection_task())
                 await ctx.complete(tx, {"changed": None})
 
     @app.task(role=ROLE)

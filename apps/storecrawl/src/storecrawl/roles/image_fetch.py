@@ -23,24 +23,24 @@ FIRST_AGAIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _New:
+class _NewImage:
     image: StoredImage
     etag: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Same:
+class _UnchangedImage:
     image_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Failed:
+class _FailedImage:
     due: DueImage
     problem: str
-    for_good: bool
+    is_permanent: bool
 
 
-_Outcome = _New | _Same | _Failed | HeldBack
+_Outcome = _NewImage | _UnchangedImage | _FailedImage | HeldBack
 
 
 def add_image_fetch(app: App, crawler: Crawler) -> None:
@@ -56,10 +56,10 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
                 due = await due_images(tx, store_id, limit=AT_ONCE)
             if not due:
                 return counts
-            outcomes = await asyncio.gather(*(_fetched(crawler, each) for each in due))
+            outcomes = await asyncio.gather(*(_fetch(crawler, each) for each in due))
             async with ctx.transaction() as tx:
                 for outcome in outcomes:
-                    await _noted(tx, crawler, outcome, counts)
+                    await _record(tx, crawler, outcome, counts)
             held = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
             if held:
                 raise held[0]
@@ -70,21 +70,21 @@ def image_task(store_id: int) -> NewTask:
     return NewTask(handler="image_fetch", payload={"store_id": store_id}, dedupe_key=f"images:{store_id}")
 
 
-async def _fetched(crawler: Crawler, due: DueImage) -> _Outcome:
+async def _fetch(crawler: Crawler, due: DueImage) -> _Outcome:
     try:
         answer = await crawler.images.fetch(due.url, etag=due.etag if due.path else None)
         if answer.content is None:
-            return _Same(image_id=due.id)
-        image = await crawler.in_thread(_kept, crawler, due, answer.content)
+            return _UnchangedImage(image_id=due.id)
+        image = await crawler.in_thread(_store, crawler, due, answer.content)
     except HeldBack as held:
         return held
     except (ImageRefused, ImageUnavailable) as error:
-        for_good = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
-        return _Failed(due=due, problem=str(error), for_good=for_good)
-    return _New(image=image, etag=answer.etag)
+        is_permanent = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
+        return _FailedImage(due=due, problem=str(error), is_permanent=is_permanent)
+    return _NewImage(image=image, etag=answer.etag)
 
 
-def _kept(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
+def _store(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
     facts = inspect(content, ImageLimits(max_bytes=crawler.settings.image_bytes))
     place = ImagePlace(
         state=due.state,
@@ -106,17 +106,17 @@ def _kept(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
     )
 
 
-async def _noted(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
+async def _record(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
     again = timedelta(seconds=crawler.settings.image_every)
     match outcome:
-        case _New():
+        case _NewImage():
             counts["kept"] += 1
             await store_image(tx, outcome.image, etag=outcome.etag, again=again)
-        case _Same():
+        case _UnchangedImage():
             counts["same"] += 1
             await postpone_image(tx, outcome.image_id, tries=0, problem=None, again=again)
-        case _Failed():
+        case _FailedImage():
             counts["failed"] += 1
             tries = outcome.due.tries + 1
-            later = None if outcome.for_good else FIRST_AGAIN * 4 ** (tries - 1)
+            later = None if outcome.is_permanent else FIRST_AGAIN * 4 ** (tries - 1)
             await postpone_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)

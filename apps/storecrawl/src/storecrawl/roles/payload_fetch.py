@@ -12,7 +12,7 @@ from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.catalog import NewestMenu, block_store, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
-from storecrawl.roles.kept_answers import FetchArchive
+from storecrawl.roles.fetch_archive import FetchArchive
 from storecrawl.roles.store_tasks import CrawlStore, database_time, find_store
 from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
 
@@ -57,7 +57,7 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
     except Exception as problem:
         if isinstance(problem, Blocked) and problem.status == FORBIDDEN and crawler.settings.forbidden_limit:
             return await _leave_alone(ctx, crawler, store, str(problem))
-        await archive.keep_refused(problem)
+        await archive.archive_refused(problem)
         raise
     if menu is None:
         await _have_id_investigated(ctx, store)
@@ -120,7 +120,7 @@ async def _known_menu(archive: FetchArchive) -> FetchedMenu | NewestMenu | None:
 
 
 async def _hand_on(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> None:
-    ctx, kept = archive.ctx, await archive.keep(menu)
+    ctx, kept = archive.ctx, await archive.write(menu)
     async with ctx.transaction() as tx:
         payload_id = await archive.record(tx, kept)
         # Before further fetches, so that a first crawl of thousands of stores shows products within a minute.

@@ -49,7 +49,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
         A task without the payload's store continues as one with it, which has the store's key.
         """
-        with _failing_for_good():
+        with _permanent_failures():
             payload = await _payload_row(ctx, payload_id)
             if store_id is None:
                 ctx.continue_with(product_refresh.task(payload_id=payload_id, store_id=payload.store_id))
@@ -67,7 +67,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
 
 @contextmanager
-def _failing_for_good() -> Iterator[None]:
+def _permanent_failures() -> Iterator[None]:
     """Fail permanently if the payload is bad; an unavailable storage is retried."""
     try:
         yield

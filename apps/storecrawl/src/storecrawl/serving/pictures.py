@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 
 from rolecall.web import RequestRefused
 from storecrawl.catalog import StoredImage
-from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resized
+from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resize
 
 __all__ = ["HasPictures", "Pictures", "ProvidePictures"]
 
@@ -24,7 +24,7 @@ class Cache:
 
     def __init__(self, most: int = CACHED_BYTES) -> None:
         self._most = most
-        self._held = 0
+        self._cached_bytes = 0
         self._results: OrderedDict[tuple[str, Rendition], bytes] = OrderedDict()
 
     def get(self, key: tuple[str, Rendition]) -> bytes | None:
@@ -33,11 +33,11 @@ class Cache:
         return self._results.get(key)
 
     def put(self, key: tuple[str, Rendition], content: bytes) -> None:
-        self._held += len(content) - len(self._results.pop(key, b""))
+        self._cached_bytes += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
-        while self._held > self._most:
+        while self._cached_bytes > self._most:
             _, forgotten = self._results.popitem(last=False)
-            self._held -= len(forgotten)
+            self._cached_bytes -= len(forgotten)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Pictures:
         except ImageUnavailable as error:
             raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
 
-    async def resized(self, image: StoredImage, rendition: Rendition) -> bytes:
+    async def resize(self, image: StoredImage, rendition: Rendition) -> bytes:
         """Return an image in the requested size and format. Raises RequestRefused."""
         key = (image.sha256, rendition)
         async with self.limit:
@@ -65,7 +65,7 @@ class Pictures:
                 return known
             content = await self.original(image)
             try:
-                made = await asyncio.to_thread(resized, content, rendition, self.limits)
+                made = await asyncio.to_thread(resize, content, rendition, self.limits)
             except ImageGone as error:
                 raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
             self.cache.put(key, made)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from storecrawl.egress import Egress, Visit
+from storecrawl.upstream.digests import Digests, Place, places_in
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
 from storecrawl.upstream.exchange import Exchange, Reply, checked_base, report_failure
 from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
@@ -23,7 +24,6 @@ from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
 from storecrawl.upstream.resolution import MenuPage, Resolution, resolve, slug_of
-from storecrawl.upstream.sameness import Digests, Place, places_in
 
 T = TypeVar("T")
 Variables = dict[str, Any]

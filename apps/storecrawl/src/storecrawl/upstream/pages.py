@@ -16,7 +16,7 @@ from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.operations import PRODUCTS
 from storecrawl.upstream.options import ClientOptions, RetryRule
 from storecrawl.upstream.replies import root_of, root_without_bad_members
-from storecrawl.upstream.strangers_json import Unread
+from storecrawl.upstream.untrusted_json import Unread
 
 MEMBERS = "products"
 EXPECTED_FIELDS = (

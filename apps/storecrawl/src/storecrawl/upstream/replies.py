@@ -9,7 +9,7 @@ from storecrawl.upstream.errors import Blocked, Malformed, RateLimited, SchemaDr
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.operations import Operation
 from storecrawl.upstream.resolution import MenuPage
-from storecrawl.upstream.strangers_json import NotJson, Unread, read_json, read_members
+from storecrawl.upstream.untrusted_json import NotJson, Unread, read_json, read_members
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
 CLIENT_ERRORS, SERVER_ERRORS = 400, 500

@@ -8,7 +8,7 @@ import msgspec
 from graphql import GraphQLError, GraphQLResolveInfo, execute_sync
 
 from storecrawl.demo.upstream.menus import MenuPart
-from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryBook, UnknownHash
+from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryStore, UnknownHash
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
 
@@ -60,7 +60,7 @@ class Answerer:
     def __init__(self, world: World) -> None:
         self._world = world
         self._schema = make_schema()
-        self.queries = QueryBook(self._schema)
+        self.queries = QueryStore(self._schema)
         self._encode = msgspec.json.Encoder().encode
         self._root = {
             "filteredDispensaries": self._stores,

@@ -22,7 +22,7 @@ Document = dict[str, Any]
 def potency_document(product: WorldProduct, draw: Draw) -> Document:
     """Return the strengths of a product."""
     if product.category.potency is Potency.NONE:
-        return _unstated()
+        return _no_potency()
     is_legacy = draw.chance(SHARE_LEGACY_ONLY)
     thc = None if is_legacy else _content(*_thc(product, draw))
     return {
@@ -37,7 +37,7 @@ def potency_document(product: WorldProduct, draw: Draw) -> Document:
     }
 
 
-def _unstated() -> Document:
+def _no_potency() -> Document:
     return {
         "THC": None,
         "CBD": None,

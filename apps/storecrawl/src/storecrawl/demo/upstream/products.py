@@ -97,10 +97,10 @@ def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shel
         type_name=category.plural if habits.names_types_plural else category.singular,
         brand=title.brand,
         name=_name(title, sizes[0]),
-        strain_type="N/A" if category.potency is Potency.NONE else draw.weighted(STRAINS),
+        strain_type="N/A" if category.potency is Potency.NONE else draw.pick_weighted(STRAINS),
         subcategory=draw.pick(category.subcategories),
         description=_sentences(draw, 4),
-        options=tuple(_spelled(size, category, habits) for size in sizes),
+        options=tuple(_size_text(size, category, habits) for size in sizes),
         prices=_prices(draw, category, sizes, habits),
         price_moves=tuple(draw.pick(PRICE_MOVES) for _ in range(4)),
         price_period=draw.whole(20, 90),
@@ -125,14 +125,14 @@ def _brand(draw: Draw, number: int) -> Brand:
 
 def _sizes(draw: Draw, category: Category) -> tuple[str, ...]:
     if not draw.chance(category.several_sizes):
-        return (draw.weighted(category.sizes),)
+        return (draw.pick_weighted(category.sizes),)
     choices = APPAREL_SIZES if category is APPAREL else FLOWER_SIZES
     count = draw.whole(2, len(choices))
     first = draw.whole(0, len(choices) - count)
     return choices[first : first + count]
 
 
-def _spelled(size: str, category: Category, habits: MenuHabits) -> str:
+def _size_text(size: str, category: Category, habits: MenuHabits) -> str:
     if category.key == "concentrates" and habits.marks_concentrates and size == "1g":
         return "1gC"
     return OUNCES.get(size, size) if category is FLOWER and habits.weighs_in_ounces else size
@@ -159,7 +159,7 @@ def _sentences(draw: Draw, most: int) -> str:
 
 
 def _title(draw: Draw, shelf: Shelf) -> Title:
-    category = draw.weighted(CATEGORIES)
+    category = draw.pick_weighted(CATEGORIES)
     brand = None if draw.chance(SHARE_WITHOUT_BRAND) else shelf.brands[int(BRANDS * draw.share() ** 1.6)]
     return Title(
         category=category,

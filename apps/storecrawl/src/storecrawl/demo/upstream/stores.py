@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from storecrawl.demo.upstream import words
-from storecrawl.demo.upstream.draws import Draw, Weighted
+from storecrawl.demo.upstream.draws import Draw, WeightedValues
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.places import CITIES_BY_SIZE, City
 
@@ -69,15 +69,15 @@ class WorldStore(msgspec.Struct, frozen=True, kw_only=True):
     habits: MenuHabits
 
 
-_STOCK_SOURCES = Weighted({StockSource.MANUAL: 0.62, StockSource.POS: 0.28, StockSource.NONE: 0.10})
-_CHAIN_RANKS = Weighted({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
+_STOCK_SOURCES = WeightedValues({StockSource.MANUAL: 0.62, StockSource.POS: 0.28, StockSource.NONE: 0.10})
+_CHAIN_RANKS = WeightedValues({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
 
 
 def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> WorldStore:
     """Create the store with this number; its slug may need a suffix to be unique."""
     draw = Draw(options.seed, "store", number)
-    city = draw.weighted(CITIES_BY_SIZE)
-    chain = draw.weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
+    city = draw.pick_weighted(CITIES_BY_SIZE)
+    chain = draw.pick_weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
     chain_name = None if chain is None else _chain_name(options.seed, chain)
     name = _store_name(draw, chain_name, city)
     return WorldStore(
@@ -153,5 +153,5 @@ def _habits(draw: Draw) -> MenuHabits:
         prices_with_cents=draw.chance(0.35),
         medical_untaxed=draw.chance(0.25),
         below_threshold=draw.whole(1, 4),
-        stock_source=draw.weighted(_STOCK_SOURCES),
+        stock_source=draw.pick_weighted(_STOCK_SOURCES),
     )
