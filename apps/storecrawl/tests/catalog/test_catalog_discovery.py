@@ -150,7 +150,7 @@ async def test_repeated_rejection_is_logged_once(connection: psycopg.AsyncConnec
 async def test_location_rejected_by_a_person_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
     await discover_locations(connection, [_store(1)])
     [found] = await query("select id from storecrawl.locations")
-    await reject_location(connection, found["id"], by="ann", because="closed")
+    await reject_location(connection, found["id"], by="ann", reason="closed")
 
     assert await _discover(connection, _store(1)) == []
 

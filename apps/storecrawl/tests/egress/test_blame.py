@@ -179,7 +179,7 @@ async def test_enabled_route_starts_with_a_clean_record(aconnection: Any, forbid
 
     enabled = await enable_route(aconnection, route.id)
 
-    assert (enabled.standing, enabled.paused_until, enabled.forbidden_with, enabled.failures) == ("active", None, [], 3)
+    assert (enabled.status, enabled.paused_until, enabled.forbidden_with, enabled.failures) == ("active", None, [], 3)
     assert not (await forbid(route.id, "d")).is_blamed
 
 

@@ -10,11 +10,11 @@ async def test_most_recent_results_are_cached() -> None:
     worked_out: list[str] = []
 
     async def ask(key: str) -> str:
-        async def work_out() -> str:
+        async def compute() -> str:
             worked_out.append(key)
             return key * 2
 
-        return await recent.get(key, work_out)
+        return await recent.get(key, compute)
 
     answers = [await ask(key) for key in "abacab"]
 

@@ -29,9 +29,9 @@ class RouteChanges:
         async with audit.change_async(self._connection, self._actor, "routes.enable", route_id=route_id) as outcome:
             return _record_outcome(await enable_route(self._connection, route_id), outcome)
 
-    async def disable(self, route_id: int, because: str) -> StoredRoute:
+    async def disable(self, route_id: int, reason: str) -> StoredRoute:
         async with audit.change_async(self._connection, self._actor, "routes.disable", route_id=route_id) as outcome:
-            return _record_outcome(await disable_route(self._connection, route_id, because), outcome)
+            return _record_outcome(await disable_route(self._connection, route_id, reason), outcome)
 
     async def remove(self, route_id: int) -> None:
         async with audit.change_async(self._connection, self._actor, "routes.remove", route_id=route_id):

@@ -30,7 +30,7 @@ class DocumentResponse(StreamingResponse):
         }
         if packed:
             headers["Content-Encoding"] = "gzip"
-        super().__init__(opened.packed() if packed else opened.document(), headers=headers)
+        super().__init__(opened.packed_bytes() if packed else opened.document(), headers=headers)
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

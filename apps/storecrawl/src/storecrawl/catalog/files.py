@@ -49,7 +49,7 @@ def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayloa
 def open_raw_menu(payloads: PayloadStore, raw: RawMenu) -> OpenedPayload:
     """Open and verify a raw menu's file, blocking. Raises PayloadError."""
     _require_unexpired(raw)
-    return payloads.for_raw().open(raw.storage_path, raw.sha256, raw.size_raw)
+    return payloads.with_raw_limits().open(raw.storage_path, raw.sha256, raw.size_raw)
 
 
 def _require_unexpired(payload: StoredPayload | RawMenu) -> None:

@@ -122,11 +122,11 @@ class BlockedStores:
     because: str | None
 
 
-async def block_store(connection: Connection, store_id: int, because: str, *, first: timedelta) -> float:
+async def block_store(connection: Connection, store_id: int, reason: str, *, first: timedelta) -> float:
     """Block a store; return for how many seconds: `first`, doubled for each block in a row, at most a day."""
     parameters = {
         "store_id": store_id,
-        "because": because,
+        "because": reason,
         "first": first.total_seconds(),
         "longest": LONGEST.total_seconds(),
     }

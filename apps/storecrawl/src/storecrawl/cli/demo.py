@@ -71,7 +71,7 @@ def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
             cycle = run_cycle(options, screen)
     except StopRequested as end:
         return SIGNALLED + end.number
-    print(json.dumps(cycle.summary()) if as_json else _in_words(cycle))
+    print(json.dumps(cycle.summary()) if as_json else _summary(cycle))
     if cycle.api and not as_json and sys.stdout.isatty():
         print("The dashboard has stopped with the cycle; without --once, both run until Ctrl-C.")
     for problem in cycle.problems:
@@ -88,7 +88,7 @@ def _demo_on(options: DemoOptions) -> int:
     return 0
 
 
-def _in_words(cycle: Cycle) -> str:
+def _summary(cycle: Cycle) -> str:
     figures = cycle.figures
     return (
         f"{figures.stores:,} stores, {figures.payloads:,} payloads, {figures.products:,} products with"

@@ -28,7 +28,7 @@ from storecrawl.catalog.normalize import (
     parse_document,
 )
 from storecrawl.payloads import Limits, PayloadError
-from storecrawl.payloads.opened import unpacked
+from storecrawl.payloads.opened import unpack
 from storecrawl.storage import OpenedFile
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -130,7 +130,7 @@ def _content(path: Path) -> bytes:
 def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
     magic = os.read(descriptor, len(GZIP_MAGIC))
     if magic == GZIP_MAGIC:
-        return b"".join(unpacked(OpenedFile(descriptor), str(path), limits))
+        return b"".join(unpack(OpenedFile(descriptor), str(path), limits))
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         content = magic + file.read(limits.max_bytes + 1)
     if len(content) > limits.max_bytes:
@@ -177,11 +177,11 @@ def _headline(report: NormalizeReport) -> Text:
         (str(report.shape), "bold"),
         f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
         f"{counts.refused} refused, {counts.duplicates} merged",
-        ("" if counts.complete else f"; incomplete: {_lacking(counts)}", "yellow"),
+        ("" if counts.complete else f"; incomplete: {_left_out_text(counts)}", "yellow"),
     )
 
 
-def _lacking(counts: Counts) -> str:
+def _left_out_text(counts: Counts) -> str:
     return "unknown number left out" if counts.left_out is None else f"{counts.left_out} left out"
 
 

@@ -90,7 +90,7 @@ def diff(  # sizes: a command's flags
     if as_json:
         print_json({"from": before.id, "to": after.id, **msgspec.to_builtins(changes)})
     else:
-        print_table(CHANGED, _changed(changes), f"nothing changed from payload {before.id} to {after.id}")
+        print_table(CHANGED, _change_rows(changes), f"nothing changed from payload {before.id} to {after.id}")
 
 
 def _row(payload: StoredPayload) -> tuple[object, ...]:
@@ -98,7 +98,7 @@ def _row(payload: StoredPayload) -> tuple[object, ...]:
     return (payload.id, payload.store_id, payload.fetched_at, payload.product_count, *sizes)
 
 
-def _changed(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
+def _change_rows(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
     for kind in CHANGES:
         for change in getattr(changes, kind):
             yield (kind.replace("_", " "), change.name, *_figures(change))

@@ -73,7 +73,7 @@ def add(  # sizes: a command's flags
     )  # fmt: skip
 
     added = _change(_home(data_dir, database_url), lambda changes: changes.add(route))
-    _told(added, "added", as_json=as_json)
+    _print_route(added, "added", as_json=as_json)
 
 
 @routes.command()
@@ -89,7 +89,7 @@ def enable(
 ) -> None:
     """Enable a route, and forget why it was disabled."""
     enabled = _change(_home(data_dir, database_url), lambda changes: changes.enable(route))
-    _told(enabled, "enabled", as_json=as_json)
+    _print_route(enabled, "enabled", as_json=as_json)
 
 
 @routes.command()
@@ -103,7 +103,7 @@ def disable(
 ) -> None:
     """Disable a route."""
     disabled = _change(_home(data_dir, database_url), lambda changes: changes.disable(route, reason))
-    _told(disabled, "disabled", as_json=as_json)
+    _print_route(disabled, "disabled", as_json=as_json)
 
 
 @routes.command("test")
@@ -119,10 +119,10 @@ def try_out(
 ) -> None:
     """Send one request through a route without counting it; exit 1 if it is rejected or fails."""
 
-    async def tried(connection: Connection) -> Any:
+    async def run_trial(connection: Connection) -> Any:
         return await try_route(await load_route(connection, route), url)
 
-    trial = _home(data_dir, database_url).query(tried)
+    trial = _home(data_dir, database_url).query(run_trial)
     if as_json:
         print_json(trial)
     else:
@@ -164,7 +164,7 @@ def _password(file: Path | None) -> str | None:
     return text.rstrip("\r\n") or None
 
 
-def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
+def _print_route(route: StoredRoute, what: str, *, as_json: bool) -> None:
     if as_json:
         print_json(route)
     else:
@@ -173,5 +173,5 @@ def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
 
 def _row(route: StoredRoute) -> tuple[object, ...]:
     place = ", ".join(filter(None, (route.city, route.state, route.country)))
-    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, route.because)
-    return (route.id, route.label, route.username, place, route.standing, *figures)
+    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, route.reason)
+    return (route.id, route.label, route.username, place, route.status, *figures)

@@ -97,14 +97,14 @@ class Recorder:
         parameters = {"host": host, "seconds": turns * gap}
         return await self._query(lambda connection: _take_turns(connection, parameters))
 
-    async def _query(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _query(self, operation: Callable[[Connection], Awaitable[T]]) -> T:
         async with self._turn:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     connection = await self._connect()
                     async with connection.transaction():
                         await connection.execute(SETTINGS)
-                        return await question(connection)
+                        return await operation(connection)
             except OLD_SCHEMA:
                 raise
             except (psycopg.Error, OSError, TimeoutError) as error:

@@ -143,12 +143,12 @@ class StoredRoute:
         return label(self.protocol, self.host, self.port)
 
     @property
-    def standing(self) -> str:
+    def status(self) -> str:
         """Whether it is active, paused because of 403 responses, or disabled by a person."""
         return "disabled" if not self.active else "active" if self.paused_until is None else "paused"
 
     @property
-    def because(self) -> str | None:
+    def reason(self) -> str | None:
         """The reason why it is not used, or the error of its last failed request."""
         return self.disabled_because or self.paused_because or self.last_error
 

@@ -6,7 +6,7 @@ from fastapi import Response
 
 from rolecall.web import Connects, Pages, PathId, Reading, page_by_id, position
 from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
-from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_again
+from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_builder
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
@@ -35,7 +35,7 @@ async def list_all(
         chosen={"text": text or "", "sort": sort or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 

@@ -18,7 +18,7 @@ from storecrawl.catalog import (
     payloads_to_compare,
 )
 from storecrawl.pages.menus import HasMenus
-from storecrawl.pages.query import ChosenId, address_again
+from storecrawl.pages.query import ChosenId, address_builder
 from storecrawl.serving.lookup import store_of
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
@@ -73,7 +73,7 @@ async def compare(  # sizes: the filters of the page
         kind=kind,
         page=page,
         a_page=A_PAGE,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 

@@ -11,7 +11,7 @@ from fastapi import Response
 from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, page_by_id, position
 from storecrawl.actions.new_tasks import as_manual_requests, discovery
 from storecrawl.catalog.discovery import StateRecord, list_cities, list_states
-from storecrawl.pages.query import ChosenState, Cursor, address_again
+from storecrawl.pages.query import ChosenState, Cursor, address_builder
 
 router = Pages()
 
@@ -66,7 +66,7 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
         searches=searches.items,
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 

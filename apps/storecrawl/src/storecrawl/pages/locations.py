@@ -32,7 +32,7 @@ from storecrawl.catalog.discovery import (
     location_promotions,
     location_raw,
 )
-from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, address_again
+from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NoneIfEmpty, SearchedText, address_builder
 from storecrawl.serving.changes import location_review
 from storecrawl.serving.parameters import plain_text
 from storecrawl.serving.refusals import catalog_errors_as_problems
@@ -41,7 +41,7 @@ router = Pages()
 
 LOCATIONS = 50
 ONE = "/discovery/locations/{location_id:int}"
-Because = Annotated[Annotated[str, Field(max_length=500), AfterValidator(plain_text)] | None, NothingIfEmpty, Form()]
+Because = Annotated[Annotated[str, Field(max_length=500), AfterValidator(plain_text)] | None, NoneIfEmpty, Form()]
 StoreId = Annotated[Id, Form()]
 
 
@@ -71,7 +71,7 @@ async def list_all(  # sizes: the filters of the list
         chosen={"status": status or "", "state": code or "", "city": city or "", "text": text or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 

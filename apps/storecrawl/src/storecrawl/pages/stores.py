@@ -34,7 +34,7 @@ from storecrawl.catalog import (
 from storecrawl.catalog.normalize import Availability
 from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
-from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_again
+from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_builder
 from storecrawl.roles.crawler import store_key
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
@@ -83,7 +83,7 @@ async def list_all(  # sizes: the filters of the list
         chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
@@ -125,7 +125,7 @@ async def show(  # sizes: the filters of the page's products
         cursor=cursor,
         availabilities=list(Availability),
         chosen={"text": text or "", "availability": availability or ""},
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 

@@ -129,26 +129,26 @@ async def _apply(
 
 async def _switch_id(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
     """Switch the store to its new id; if another store has that id, a person must decide."""
-    because = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
-    await investigate_store(tx, store.id, by=_author(ctx), because=because)
+    reason = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
+    await investigate_store(tx, store.id, by=_author(ctx), reason=reason)
     known = await find_by_entry(tx, found.platform_store_id)
     if known is None:
-        return {"needsInvestigation": because}
+        return {"needsInvestigation": reason}
     try:
-        await link_location(tx, known.id, store.id, by=_author(ctx), because=because)
+        await link_location(tx, known.id, store.id, by=_author(ctx), reason=reason)
     except LocationRefused as refusal:
-        await investigate_store(tx, store.id, by=_author(ctx), because=f"{because}: {refusal}")
+        await investigate_store(tx, store.id, by=_author(ctx), reason=f"{reason}: {refusal}")
         return {"needsInvestigation": str(refusal)}
     ctx.follow_up(fetch_task(store.id))
     return {"healedStoreId": store.id}
 
 
-async def _request_investigation(tx: Connection, ctx: Context, request: EntryRequest, because: str) -> dict[str, Any]:
+async def _request_investigation(tx: Connection, ctx: Context, request: EntryRequest, reason: str) -> dict[str, Any]:
     if request.store is not None and request.old_id is not None:
-        location = await investigate_store(tx, request.store.id, by=_author(ctx), because=because)
+        location = await investigate_store(tx, request.store.id, by=_author(ctx), reason=reason)
     else:
-        location = await investigate_entry(tx, request.entry, by=_author(ctx), because=because)
-    return {"needsInvestigation": because, "locationId": location}
+        location = await investigate_entry(tx, request.entry, by=_author(ctx), reason=reason)
+    return {"needsInvestigation": reason, "locationId": location}
 
 
 def _author(ctx: Context) -> str:

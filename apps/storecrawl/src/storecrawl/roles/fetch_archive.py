@@ -61,7 +61,7 @@ class FetchArchive:
 
     async def write(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         """Write both files. If the task crashes before their rows are written, the sweep removes them."""
-        return await self.crawler.in_thread(self._write_files, menu)
+        return await self.crawler.run_in_thread(self._write_files, menu)
 
     def _write_files(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         raw, payloads = self._write_raw(), self.crawler.payloads
@@ -97,7 +97,7 @@ class FetchArchive:
         if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
             return
         try:
-            raw = await self.crawler.in_thread(self._write_raw)
+            raw = await self.crawler.run_in_thread(self._write_raw)
         except (PayloadError, OSError) as trouble:
             self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
@@ -110,7 +110,7 @@ class FetchArchive:
     async def _remove(self, ids: Sequence[int], paths: Sequence[str]) -> None:
         if ids:
             # The file is removed first: if its row were marked too early, the file could stay forever.
-            await self.crawler.in_thread(self.crawler.payloads.remove, paths)
+            await self.crawler.run_in_thread(self.crawler.payloads.remove, paths)
             async with self.ctx.transaction() as tx:
                 await mark_raw_expired(tx, ids)
 
@@ -155,6 +155,8 @@ async def archive_answer(
     ctx: Context, crawler: Crawler, kind: AnswerKind, subject: str, records: Sequence[object]
 ) -> ArchivedAnswer:
     """Write a response to a file. If the task crashes before its row is written, the sweep removes the file."""
-    document = await crawler.in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
-    written = await crawler.in_thread(crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt)
+    document = await crawler.run_in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
+    written = await crawler.run_in_thread(
+        crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt
+    )
     return ArchivedAnswer(kind=kind, subject=subject, records=len(records), written=written)

@@ -75,7 +75,7 @@ async def _fetch(crawler: Crawler, due: DueImage) -> _Outcome:
         answer = await crawler.images.fetch(due.url, etag=due.etag if due.path else None)
         if answer.content is None:
             return _UnchangedImage(image_id=due.id)
-        image = await crawler.in_thread(_store, crawler, due, answer.content)
+        image = await crawler.run_in_thread(_store, crawler, due, answer.content)
     except HeldBack as held:
         return held
     except (ImageRefused, ImageUnavailable) as error:

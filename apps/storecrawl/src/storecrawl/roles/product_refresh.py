@@ -82,16 +82,16 @@ async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
 
     Documents are untrusted: normalization that may take long runs where the task's timeout can kill it.
     """
-    document = await crawler.in_thread(read_document, crawler.payloads, payload)
+    document = await crawler.run_in_thread(read_document, crawler.payloads, payload)
     if len(document) <= SMALL:
-        read = await crawler.in_thread(packed_menu, document)
+        read = await crawler.run_in_thread(packed_menu, document)
     else:
         read = await ctx.in_process(packed_menu, document)
     if isinstance(read, NotAMenu):
         async with ctx.transaction() as tx:
             await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)
         raise read
-    return await crawler.in_thread(unpacked_menu, read)
+    return await crawler.run_in_thread(unpacked_menu, read)
 
 
 async def _complete(

@@ -34,7 +34,7 @@ class Resources:
 
     @classmethod
     def of(cls, files: PayloadStore) -> Self:
-        small = files.within(Limits(max_bytes=MENU_BYTES))
+        small = files.with_limits(Limits(max_bytes=MENU_BYTES))
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:

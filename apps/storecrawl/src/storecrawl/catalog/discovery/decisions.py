@@ -48,7 +48,7 @@ class _LockedLocation:
     store_id: int | None
 
 
-async def verify_location(connection: Connection, location_id: int, *, by: str, because: str) -> VerifiedLocation:
+async def verify_location(connection: Connection, location_id: int, *, by: str, reason: str) -> VerifiedLocation:
     """Create a store from a location whatever the rules are; a store with the same id is linked instead.
 
     Raises UnknownLocation, and LocationRefused for a location that is decided, has a store, or has no id or
@@ -59,12 +59,12 @@ async def verify_location(connection: Connection, location_id: int, *, by: str, 
         raise LocationRefused(f"location {location_id} already belongs to store {found.store_id}")
     if found.platform_store_id is None or not found.name:
         raise LocationRefused(f"location {location_id} has no id or no name; link it to a store instead")
-    parameters = {"ids": [location_id], "because": because, "by": by}
+    parameters = {"ids": [location_id], "because": reason, "by": by}
     [(store_id, is_new)] = await fetch(connection, LOCATIONS.promote_locations, parameters, tuple_row)
     return VerifiedLocation(store_id=store_id, is_new=is_new)
 
 
-async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, because: str) -> bool:
+async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, reason: str) -> bool:
     """Link a location to an existing store; return whether the store is crawled by the location's id from now on.
 
     It is if the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
@@ -74,7 +74,7 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
     if not await fetch(connection, STORES.names_of_stores, {"ids": [store_id]}, tuple_row):
         raise UnknownStore([store_id])
     await _require_free(connection, found, store_id)
-    parameters = {"location_id": location_id, "store_id": store_id, "because": because, "by": by}
+    parameters = {"location_id": location_id, "store_id": store_id, "because": reason, "by": by}
     await execute(connection, DECISIONS.link_location, parameters)
     taken = await execute(
         connection, DECISIONS.take_platform_id, {**parameters, "platform_store_id": found.platform_store_id}
@@ -86,20 +86,20 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
     return bool(taken)
 
 
-async def reject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+async def reject_location(connection: Connection, location_id: int, *, by: str, reason: str) -> None:
     """Reject a location; discovery never validates it again. Raises UnknownLocation, LocationRefused."""
     found = await _lock_location(connection, location_id, UNDECIDED, "rejected")
     if found.store_id is not None:
         raise LocationRefused(f"location {location_id} belongs to store {found.store_id}")
-    await _decide(connection, location_id, LocationStatus.REJECTED, by, because)
+    await _decide(connection, location_id, LocationStatus.REJECTED, by, reason)
 
 
-async def unreject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+async def unreject_location(connection: Connection, location_id: int, *, by: str, reason: str) -> None:
     """Undo a rejection; the next discovery validates the location again. Raises UnknownLocation, LocationRefused."""
     found = await _lock_location(connection, location_id, {LocationStatus.REJECTED}, "taken back")
     has_id = found.platform_store_id is not None
     status = LocationStatus.DISCOVERED if has_id else LocationStatus.NEEDS_INVESTIGATION
-    await _decide(connection, location_id, status, by, because)
+    await _decide(connection, location_id, status, by, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,20 +120,20 @@ async def find_by_entry(connection: Connection, entry: str, *, other_than: str |
     return rows[0] if rows else None
 
 
-async def investigate_store(connection: Connection, store_id: int, *, by: str, because: str) -> int | None:
+async def investigate_store(connection: Connection, store_id: int, *, by: str, reason: str) -> int | None:
     """Mark the location of a store's id as needing investigation; the store stays as it is.
 
     Returns the location's id; None for a store without an id, or if a person has rejected that location.
     """
     return await _investigate(
-        connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": because}
+        connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": reason}
     )
 
 
-async def investigate_entry(connection: Connection, entry: str, *, by: str, because: str) -> int | None:
+async def investigate_entry(connection: Connection, entry: str, *, by: str, reason: str) -> int | None:
     """Record an entry point that leads nowhere; return its location's id, or None if it is decided."""
     return await _investigate(
-        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": because}
+        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": reason}
     )
 
 
@@ -143,8 +143,8 @@ async def settle_entry(connection: Connection, entry: str, platform_store_id: st
     await execute(connection, INVESTIGATIONS.settle_entry, parameters)
 
 
-async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, because: str) -> None:
-    parameters = {"location_id": location_id, "status": status, "because": because, "by": by}
+async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, reason: str) -> None:
+    parameters = {"location_id": location_id, "status": status, "because": reason, "by": by}
     await execute(connection, DECISIONS.decide_location, parameters)
 
 

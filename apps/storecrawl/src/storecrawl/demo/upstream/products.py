@@ -164,7 +164,7 @@ def _title(draw: Draw, shelf: Shelf) -> Title:
     return Title(
         category=category,
         brand=brand,
-        what=_what(draw, category),
+        what=_product_noun(draw, category),
         gap="  " if draw.chance(0.018) else " ",
         form="{what}{gap}| {size}" if shelf.habits.writes_pipes else draw.pick(words.NAME_FORMS),
     )
@@ -178,7 +178,7 @@ def _name(title: Title, size: str) -> str:
     return title.form.format(brand=brand, what=title.what, gap=title.gap, size=shown)
 
 
-def _what(draw: Draw, category: Category) -> str:
+def _product_noun(draw: Draw, category: Category) -> str:
     if category is ACCESSORIES:
         return f"{draw.pick(words.GEAR)}{draw.pick(words.GEAR_TAILS)}"
     if category is APPAREL:
