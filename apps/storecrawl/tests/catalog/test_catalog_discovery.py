@@ -201,12 +201,12 @@ async def test_store_is_due_after_its_interval(connection: psycopg.AsyncConnecti
 async def test_only_enabled_stores_of_the_state_are_due(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
-    wanted = [await new_store("PA"), await new_store("PA")]
+    store_ids = [await new_store("PA"), await new_store("PA")]
     await new_store("NJ")
     await new_store("PA", crawl_enabled=False)
 
-    assert [store.id for store in await stores_due(connection, HOUR, state="PA")] == wanted
-    assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == wanted[:1]
+    assert [store.id for store in await stores_due(connection, HOUR, state="PA")] == store_ids
+    assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == store_ids[:1]
 
 
 async def test_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:

@@ -60,7 +60,7 @@ async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) ->
 
 
 @pytest.fixture
-def crashing(tmp_path: Path) -> Any:
+def crashing_market(tmp_path: Path) -> Any:
     """A market on a separate server, and a function that stops it as in a power failure."""
     with EmbeddedServer(tmp_path / "server") as server:
         with psycopg.connect(server.dsn(), autocommit=True) as connection:
@@ -78,9 +78,9 @@ def crashing(tmp_path: Path) -> Any:
 
 
 async def test_server_crash_empties_the_log_and_triggers_a_full_round(
-    crashing: tuple[Market, Callable[[], None]],
+    crashing_market: tuple[Market, Callable[[], None]],
 ) -> None:
-    market, crash = crashing
+    market, crash = crashing_market
     stores = market.stores(2)
     await market.change(stores[0], 0, a={})
     await market.derive()

@@ -93,9 +93,11 @@ async def test_document_lists_the_products_missing_from_each_walk(
     client = client_for(upstream.url)
     for store in await client.stores():
         menu = await client.menu(store.id, store.pricing_types)
-        told = {Kind(each["pricingType"], each["mode"]): each["lacks"] for each in menu.document()["fetched"]["walks"]}
+        lacks_by_kind = {
+            Kind(each["pricingType"], each["mode"]): each["lacks"] for each in menu.document()["fetched"]["walks"]
+        }
 
-        assert told == {
+        assert lacks_by_kind == {
             kind: [product["_id"] for product in menu.products if product["_id"] not in walk.products]
             for kind, walk in menu.walks.items()
         }

@@ -69,22 +69,25 @@ def test_most_products_remain_after_one_step() -> None:
 def test_prices_specials_and_stock_change_over_a_week(field: str) -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 42)
-    kept = before.keys() & after.keys()
+    common_keys = before.keys() & after.keys()
 
-    assert any(before[key][field] != after[key][field] for key in kept)
-    assert any(before[key]["Prices"] == after[key]["Prices"] for key in kept)
+    assert any(before[key][field] != after[key][field] for key in common_keys)
+    assert any(before[key]["Prices"] == after[key]["Prices"] for key in common_keys)
 
 
 def test_stock_moves_within_one_step_but_most_prices_do_not() -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 1)
-    kept = before.keys() & after.keys()
+    common_keys = before.keys() & after.keys()
     moved = Counter(
-        field for key in kept for field in ("manualInventory", "Prices") if before[key][field] != after[key][field]
+        field
+        for key in common_keys
+        for field in ("manualInventory", "Prices")
+        if before[key][field] != after[key][field]
     )
 
-    assert moved["manualInventory"] > 0.2 * len(kept)
-    assert 0 < moved["Prices"] < 0.1 * len(kept)
+    assert moved["manualInventory"] > 0.2 * len(common_keys)
+    assert 0 < moved["Prices"] < 0.1 * len(common_keys)
 
 
 def test_products_vanish_and_new_ones_appear_over_a_week() -> None:

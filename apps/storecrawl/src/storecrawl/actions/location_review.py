@@ -51,9 +51,9 @@ class LocationReview:
     async def link(self, location_id: int, store_id: int, reason: str) -> int | None:
         """Link a location to a store; return the task that fetches it if it gets the location's id."""
         async with self._change("locations.link", location_id, reason) as outcome:
-            taken = await link_location(self._connection, location_id, store_id, by=self._actor.name, reason=reason)
-            outcome |= {"store_id": store_id, "id_taken": taken}
-        return await self._enqueue(fetch_task(store_id)) if taken else None
+            takes_id = await link_location(self._connection, location_id, store_id, by=self._actor.name, reason=reason)
+            outcome |= {"store_id": store_id, "id_taken": takes_id}
+        return await self._enqueue(fetch_task(store_id)) if takes_id else None
 
     async def reject(self, location_id: int, reason: str) -> None:
         async with self._change("locations.reject", location_id, reason):

@@ -26,9 +26,9 @@ __all__ = [
     "StoreRole",
     "as_manual_requests",
     "discovery",
-    "for_stores",
     "resync",
     "stagger_tasks",
+    "tasks_for_stores",
 ]
 
 Connection = psycopg.AsyncConnection[Any]
@@ -92,12 +92,12 @@ def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple
     """
     midnight = datetime.combine(day, time(), UTC)
     bounds = [len(store_ids) * number // batches for number in range(batches + 1)]
-    planned = [
+    planned_batches = [
         Batch(scheduled_for=midnight + DAY * number / batches, store_ids=store_ids[bounds[number] : bounds[number + 1]])
         for number in range(batches)
     ]
-    return planned, [
-        _resync_on(day, store_id, batch.scheduled_for) for batch in planned for store_id in batch.store_ids
+    return planned_batches, [
+        _resync_on(day, store_id, batch.scheduled_for) for batch in planned_batches for store_id in batch.store_ids
     ]
 
 
@@ -108,21 +108,21 @@ def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTas
     return task if priority is None else task.options(priority=priority)
 
 
-async def for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
+async def tasks_for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
     """Return a task of a role for each store.
 
     A refresh is of the store's latest payload; an entry point discovery uses the store's id, or its slug. Raises
     UnknownStore, NoPayload.
     """
-    return [await _for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
+    return [await _task_for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
 
 
-def stagger_tasks(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
+def stagger_tasks(tasks: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
     """Return the same tasks, staggered from `begin` on; without it, all at once."""
     if begin is None:
-        return list(made)
+        return list(tasks)
     moments = (begin + timedelta(seconds=number * stagger_seconds) for number in count())
-    return [task.options(scheduled_for=moment) for task, moment in zip(made, moments, strict=False)]
+    return [task.options(scheduled_for=moment) for task, moment in zip(tasks, moments, strict=False)]
 
 
 def as_manual_requests(tasks: Iterable[NewTask]) -> list[NewTask]:
@@ -130,7 +130,7 @@ def as_manual_requests(tasks: Iterable[NewTask]) -> list[NewTask]:
     return [task.options(dedupe=MANUAL_REQUEST) for task in tasks]
 
 
-async def _for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:
+async def _task_for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:
     if role == "product_refresh":
         return replay_task(store_id, (await latest_payload(connection, store_id)).id)
     if role == "entry_point_discovery":

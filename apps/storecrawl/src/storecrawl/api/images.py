@@ -87,5 +87,5 @@ async def of_product(product_id: PathId, connects: Connects, _: Reads) -> Produc
 
 
 def _tag(sha256: str, rendition: Rendition | None) -> str:
-    how = f"-{rendition.width}-{rendition.height}-{rendition.fit}-{rendition.format}" if rendition else ""
-    return f'"{sha256[:TAG_LETTERS]}{how}"'
+    suffix = f"-{rendition.width}-{rendition.height}-{rendition.fit}-{rendition.format}" if rendition else ""
+    return f'"{sha256[:TAG_LETTERS]}{suffix}"'

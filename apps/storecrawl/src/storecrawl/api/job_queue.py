@@ -16,8 +16,8 @@ from storecrawl.actions.new_tasks import (
     StoreRole,
     as_manual_requests,
     discovery,
-    for_stores,
     stagger_tasks,
+    tasks_for_stores,
 )
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
 from storecrawl.serving.lookup import crawlable
@@ -105,7 +105,7 @@ async def tasks_of_stores(connects: Connections, role: StoreRole, store_ids: Seq
     """Return a task per store. Raises RequestRefused for a store without what the role needs."""
     with catalog_errors_as_problems():
         async with connects() as connection:
-            return await for_stores(connection, role, store_ids)
+            return await tasks_for_stores(connection, role, store_ids)
 
 
 async def _new_tasks(job: AnyJob, connects: Connections) -> list[NewTask]:

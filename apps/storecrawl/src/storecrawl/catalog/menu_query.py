@@ -85,10 +85,10 @@ class MenuGroup:
 def select(rows: Sequence[MenuRow], query: MenuQuery) -> list[MenuRow]:
     """Return the matching rows in the requested order; ties are sorted by id."""
     tests = list(_tests(query))
-    fitting = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
+    matches = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
     key = SORT_KEYS[query.sort]
-    known = sorted((row for row in fitting if key(row) is not None), key=key, reverse=query.descending)
-    return known + [row for row in fitting if key(row) is None]
+    valued_rows = sorted((row for row in matches if key(row) is not None), key=key, reverse=query.descending)
+    return valued_rows + [row for row in matches if key(row) is None]
 
 
 def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
@@ -96,14 +96,14 @@ def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
     groups: dict[str | None, list[MenuRow]] = defaultdict(list)
     for row in rows:
         groups[row.brand if group_by is GroupBy.BRAND else row.category].append(row)
-    summed = [_group(name, members) for name, members in groups.items()]
-    return sorted(summed, key=lambda group: (-group.count, group.group is None, group.group or ""))
+    menu_groups = [_group(name, members) for name, members in groups.items()]
+    return sorted(menu_groups, key=lambda group: (-group.count, group.group is None, group.group or ""))
 
 
 def _tests(query: MenuQuery) -> Iterator[Callable[[MenuRow], bool]]:
     for name in ("brand", "subcategory", "strain_type"):
-        if (wanted := getattr(query, name)) is not None:
-            yield _equals(name, wanted)
+        if (value := getattr(query, name)) is not None:
+            yield _equals(name, value)
     if query.category is not None:
         yield lambda row: row.category is query.category
     if query.in_stock is not None:

@@ -112,17 +112,17 @@ async def payloads_to_compare(
 
     Raises UnknownPayload if one is not of this store, NoPayload if there are too few.
     """
-    to = (
+    later_payload = (
         await _find_payload_of_store(connection, store_id, later)
         if later
         else await latest_payload(connection, store_id)
     )
     if earlier:
-        return await _find_payload_of_store(connection, store_id, earlier), to
-    older = await list_payloads(connection, store_id=store_id, before=to.id, limit=1)
+        return await _find_payload_of_store(connection, store_id, earlier), later_payload
+    older = await list_payloads(connection, store_id=store_id, before=later_payload.id, limit=1)
     if not older:
-        raise NoPayload(store_id, before=to.id)
-    return older[0], to
+        raise NoPayload(store_id, before=later_payload.id)
+    return older[0], later_payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

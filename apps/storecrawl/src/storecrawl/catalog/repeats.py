@@ -40,29 +40,31 @@ async def repeat_menu(
     """
     if payload.applied_at is not None:
         return None
-    fetched = PayloadPosition(
+    position = PayloadPosition(
         payload_id=payload.id,
         store_id=payload.store_id,
         fetched_at=payload.fetched_at,
         newer=0,
         threshold=rules.miss_threshold,
     )
-    place = place_of(fetched)
+    place = place_of(position)
     if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
         raise UnknownPayload(payload.id, payload.store_id)
     conditions = {**place, "normalizer": fingerprint(), "most": MOST_ROWS}
     found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))
-    return await _record_repeat(connection, fetched, found[0]) if found else None
+    return await _record_repeat(connection, position, found[0]) if found else None
 
 
-async def _record_repeat(connection: Connection, fetched: PayloadPosition, repeated: _RepeatedPayload) -> RefreshReport:
-    place = {**place_of(fetched), "repeated": repeated.id}
+async def _record_repeat(
+    connection: Connection, position: PayloadPosition, repeated: _RepeatedPayload
+) -> RefreshReport:
+    place = {**place_of(position), "repeated": repeated.id}
     await execute(connection, PRODUCTS.touch_repeated_products, place)
     if refused := await fetch(connection, REFUSALS.repeat_refusals, place, scalar_row):
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
-    missed = await count_misses(connection, fetched)
+    missed = await count_misses(connection, position)
     return RefreshReport(
-        payload_id=fetched.payload_id,
+        payload_id=position.payload_id,
         new=0,
         updated=0,
         returned=0,

@@ -67,8 +67,8 @@ async def merge_statistics(connection: Connection, stores: Sequence[int] | None)
 
     Rows without partials are deleted, so a full merge repairs any earlier error.
     """
-    touched = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
-    brands = None if stores is None else touched
+    touched_brands = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
+    brands = None if stores is None else touched_brands
     changed = await execute(connection, STATISTICS.merge_brand_statistics, {"brands": brands})
     store_ids = None if stores is None else list(stores)
     changed += await execute(connection, STATISTICS.merge_store_statistics, {"stores": store_ids})

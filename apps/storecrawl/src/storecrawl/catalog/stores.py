@@ -10,7 +10,7 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.errors import UnknownStore
 from storecrawl.catalog.sql import STORES
-from storecrawl.statements import Connection, containing, fetch
+from storecrawl.statements import Connection, containing_pattern, fetch
 
 LONGEST = timedelta(days=1)
 
@@ -84,7 +84,7 @@ async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Sto
     """Return a page of stores by id."""
     parameters = {
         "state": criteria.state and criteria.state.upper(),
-        "pattern": containing(criteria.text),
+        "pattern": containing_pattern(criteria.text),
         "blocked": criteria.blocked,
         "after": criteria.after,
         "limit": criteria.limit,

@@ -93,8 +93,8 @@ def verify(
     """Create a store from a location, or link it to an existing one."""
 
     async def verify_location(review: LocationReview) -> str:
-        made, _ = await review.verify(location, reason)
-        return f"location {location} is {'store' if made.is_new else 'linked to store'} {made.store_id} now"
+        result, _ = await review.verify(location, reason)
+        return f"location {location} is {'store' if result.is_new else 'linked to store'} {result.store_id} now"
 
     async def link_location(review: LocationReview, store_id: int) -> str:
         task = await review.link(location, store_id, reason)

@@ -170,12 +170,12 @@ def _refusal_report(path: Path, refusal: NotAMenu) -> NormalizeReport:
 def _headline(report: NormalizeReport) -> Text:
     counts, file = report.counts, shown(report.file)
     if report.error is not None:
-        what = f"{counts.records} records, all refused: " if counts.records else ""
-        return Text.assemble(("not a menu", "red"), f"  {file}: {what}{shown(report.error)}")
-    claimed = "" if counts.total_count is None else f" of {counts.total_count}"
+        subject = f"{counts.records} records, all refused: " if counts.records else ""
+        return Text.assemble(("not a menu", "red"), f"  {file}: {subject}{shown(report.error)}")
+    claim = "" if counts.total_count is None else f" of {counts.total_count}"
     return Text.assemble(
         (str(report.shape), "bold"),
-        f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
+        f"  {file}: {counts.products} products{claim}, {counts.variants} options, {counts.specials} on special, "
         f"{counts.refused} refused, {counts.duplicates} merged",
         ("" if counts.complete else f"; incomplete: {_left_out_text(counts)}", "yellow"),
     )
@@ -234,5 +234,7 @@ def _stock(variant: Variant) -> str:
 
 
 def _refusal_line(refusal: Refusal) -> str:
-    what = f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
-    return f"#{refusal.index} {what or '(no key)'}: {refusal.reason}"
+    subject = (
+        f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
+    )
+    return f"#{refusal.index} {subject or '(no key)'}: {refusal.reason}"

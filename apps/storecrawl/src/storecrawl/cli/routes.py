@@ -164,11 +164,11 @@ def _password(file: Path | None) -> str | None:
     return text.rstrip("\r\n") or None
 
 
-def _print_route(route: StoredRoute, what: str, *, as_json: bool) -> None:
+def _print_route(route: StoredRoute, change: str, *, as_json: bool) -> None:
     if as_json:
         print_json(route)
     else:
-        print_line(f"route {route.id} ({route.label}) is {what}")
+        print_line(f"route {route.id} ({route.label}) is {change}")
 
 
 def _row(route: StoredRoute) -> tuple[object, ...]:

@@ -46,7 +46,7 @@ class Database:
     @property
     def dsn(self) -> str:
         """The database's address; an embedded one may return on another port."""
-        return self._given_dsn or self._embedded().dsn()
+        return self._given_dsn or self._require_server().dsn()
 
     def keep_reachable(self) -> None:
         """Reconnect if the connection was lost, and restart the embedded server if necessary.
@@ -72,7 +72,7 @@ class Database:
         self._connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=CONNECT_SECONDS)
         return self._connection
 
-    def _embedded(self) -> EmbeddedServer:
+    def _require_server(self) -> EmbeddedServer:
         if self._server is None:
             raise RuntimeError("no embedded database: another one was given")
         return self._server

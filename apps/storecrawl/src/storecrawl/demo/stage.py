@@ -187,13 +187,13 @@ class Stage:
 
     def _settings(self) -> CrawlSettings:
         options = self._options
-        given = CrawlSettings(
+        settings = CrawlSettings(
             upstream=options.upstream or "", data_dir=self._folder, lease=LEASE, schedules=not options.once
         )
         if self._state is None:
-            return given
+            return settings
         return replace(
-            given,
+            settings,
             upstream=f"http://{LOOPBACK}:{self._state.port}",
             fetch_every=options.step_seconds,
             discover_every=4 * options.step_seconds,

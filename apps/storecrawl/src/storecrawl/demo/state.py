@@ -35,8 +35,8 @@ class FolderState:
     step_seconds: float
 
     def at(self, now: float) -> FolderState:
-        gone = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
-        return replace(self, step=self.step + max(0.0, gone), since=now)
+        elapsed_steps = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
+        return replace(self, step=self.step + max(0.0, elapsed_steps), since=now)
 
     def flags(self) -> dict[str, object]:
         pace = self.step_seconds or STANDSTILL_SECONDS

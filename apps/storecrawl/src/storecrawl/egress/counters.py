@@ -81,8 +81,8 @@ class Counters:
                 known.append(one)
 
     def take(self) -> list[RouteCounter]:
-        taken, self._by_route = list(self._by_route.values()), {}
-        return taken
+        counters, self._by_route = list(self._by_route.values()), {}
+        return counters
 
     def put_back(self, counters: Iterable[RouteCounter]) -> None:
         """Put counts that could not be reported back before newer ones."""

@@ -176,16 +176,16 @@ class Egress:
             await self._report_taken(recorder)
 
     async def _report_taken(self, recorder: Recorder) -> None:
-        taken = self.counters.take()
-        if not taken:
+        counters = self.counters.take()
+        if not counters:
             return
         try:
-            verdicts = await recorder.report(taken, self.options)
+            verdicts = await recorder.report(counters, self.options)
         except BaseException:
-            self.counters.put_back(taken)
+            self.counters.put_back(counters)
             raise
         self._logged_errors.clear()
-        for counter in taken:
+        for counter in counters:
             await self._follow(counter.route_id, verdicts.get(counter.route_id))
 
     async def _follow(self, route_id: int, verdict: Verdict | None) -> None:

@@ -60,9 +60,9 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
             async with ctx.transaction() as tx:
                 for outcome in outcomes:
                     await _record(tx, crawler, outcome, counts)
-            held = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
-            if held:
-                raise held[0]
+            held_back = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
+            if held_back:
+                raise held_back[0]
 
 
 def image_task(store_id: int) -> NewTask:
@@ -76,8 +76,8 @@ async def _fetch(crawler: Crawler, due: DueImage) -> _Outcome:
         if answer.content is None:
             return _UnchangedImage(image_id=due.id)
         image = await crawler.run_in_thread(_store, crawler, due, answer.content)
-    except HeldBack as held:
-        return held
+    except HeldBack as held_back:
+        return held_back
     except (ImageRefused, ImageUnavailable) as error:
         is_permanent = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
         return _FailedImage(due=due, problem=str(error), is_permanent=is_permanent)
@@ -94,7 +94,7 @@ def _store(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
         product_id=due.product_id,
         product_name=due.product_name,
     )
-    path, sha256 = crawler.image_files.keep(place, content, facts.suffix)
+    path, sha256 = crawler.image_files.write(place, content, facts.suffix)
     return StoredImage(
         id=due.id,
         path=path,

@@ -36,8 +36,8 @@ class Cache:
         self._cached_bytes += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
         while self._cached_bytes > self._most:
-            _, forgotten = self._results.popitem(last=False)
-            self._cached_bytes -= len(forgotten)
+            _, removed_content = self._results.popitem(last=False)
+            self._cached_bytes -= len(removed_content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +65,11 @@ class Pictures:
                 return known
             content = await self.original(image)
             try:
-                made = await asyncio.to_thread(resize, content, rendition, self.limits)
+                resized_content = await asyncio.to_thread(resize, content, rendition, self.limits)
             except ImageGone as error:
                 raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
-            self.cache.put(key, made)
-            return made
+            self.cache.put(key, resized_content)
+            return resized_content
 
 
 @dataclass(frozen=True, slots=True)

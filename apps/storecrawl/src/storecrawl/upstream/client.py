@@ -279,7 +279,7 @@ class UpstreamClient:
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         for digest in self._hashes.candidates(operation):
-            reply = await self._exchange.get(visit, path, operation.name, _by_hash(operation, digest, variables))
+            reply = await self._exchange.get(visit, path, operation.name, _hash_request(operation, digest, variables))
             try:
                 answer = await _judge(reply, judge)
             except HashUnknown:
@@ -291,7 +291,7 @@ class UpstreamClient:
     async def _answer_to_text(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        reply = await self._exchange.post(visit, path, operation.name, _by_text(operation, variables))
+        reply = await self._exchange.post(visit, path, operation.name, _text_request(operation, variables))
         try:
             answer = await _judge(reply, judge)
         except HashUnknown as error:
@@ -308,7 +308,7 @@ async def _judge(reply: Reply, judge: Callable[[Reply], T]) -> T:
     return await asyncio.to_thread(judge, reply)
 
 
-def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
+def _hash_request(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
     return {
         "operationName": operation.name,
         "variables": _compact(variables),
@@ -316,7 +316,7 @@ def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[st
     }
 
 
-def _by_text(operation: Operation, variables: Variables) -> dict[str, Any]:
+def _text_request(operation: Operation, variables: Variables) -> dict[str, Any]:
     return {
         "operationName": operation.name,
         "variables": variables,

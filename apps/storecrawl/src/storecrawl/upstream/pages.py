@@ -106,7 +106,7 @@ class Walk:
         is_again = page.number == 0 and self.pages and self.pages[-1].number == 0 and self.pages[-1].is_empty
         return Walk(
             pages=(*(self.pages[:-1] if is_again else self.pages), page),
-            products=merge_later(self.products, by_key(page.products)),
+            products=merge_later(self.products, products_by_key(page.products)),
             total_count=page.total_count if page.number == 0 else _maximum(self.total_count, page.total_count),
         )
 
@@ -165,7 +165,7 @@ def merge_later(products: dict[str, ProductDocument], later: dict[str, ProductDo
     return products | {key: merge_documents(product, products.get(key, product)) for key, product in later.items()}
 
 
-def by_key(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
+def products_by_key(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
     """Return products by `_id`, `id` or `cName`. Products without a key are kept for the normalizer."""
     seen: Counter[str] = Counter()
     found = {}

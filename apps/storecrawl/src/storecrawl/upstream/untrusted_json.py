@@ -137,11 +137,11 @@ def _refuse_cut(text: bytes) -> None:
 
 def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tuple[int, int]]]:
     members: list[tuple[int, int]] = []
-    last, begun, begin = b"", -1, 0
+    last, list_start, begin = b"", -1, 0
     for kind, start, end, depth in _tokens(text):
-        if begun < 0:
+        if list_start < 0:
             if kind == b"[" and (depth, last) == (level, name):
-                begun, begin = start, end
+                list_start, begin = start, end
             elif kind == b'"':
                 last = text[start:end]
         elif kind == b"," and depth == level + 1:
@@ -150,7 +150,7 @@ def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tu
         elif kind == b"]" and depth == level:
             if members or text[begin:start].strip():
                 members.append((begin, start))
-            return begun, end, members
+            return list_start, end, members
     raise NotJson(str(_why_not(text)))
 
 

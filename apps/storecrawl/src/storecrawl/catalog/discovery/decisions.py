@@ -76,14 +76,14 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
     await _require_free(connection, found, store_id)
     parameters = {"location_id": location_id, "store_id": store_id, "because": reason, "by": by}
     await execute(connection, DECISIONS.link_location, parameters)
-    taken = await execute(
+    updated_count = await execute(
         connection, DECISIONS.take_platform_id, {**parameters, "platform_store_id": found.platform_store_id}
     )
-    if taken:
+    if updated_count:
         await execute(
             connection, DECISIONS.settle_old_ids, {**parameters, "because": f"location {location_id} has its id"}
         )
-    return bool(taken)
+    return bool(updated_count)
 
 
 async def reject_location(connection: Connection, location_id: int, *, by: str, reason: str) -> None:

@@ -74,9 +74,9 @@ async def promote_locations(
 async def _promote(good: Sequence[Candidate], connection: Connection, by: str) -> list[int]:
     if not good:
         return []
-    again = {"ids": [each.id for each in good], "because": SEEN_AGAIN, "by": by}
-    await execute(connection, LOCATIONS.restore_locations, again)
-    await execute(connection, LOCATIONS.reopen_locations, {**again, "because": MEETS_ALL})
+    restoration = {"ids": [each.id for each in good], "because": SEEN_AGAIN, "by": by}
+    await execute(connection, LOCATIONS.restore_locations, restoration)
+    await execute(connection, LOCATIONS.reopen_locations, {**restoration, "because": MEETS_ALL})
     ids = [each.id for each in good if each.store_id is None]
     found = {"ids": ids, "because": MEETS_ALL, "by": by}
     promoted = await fetch(connection, LOCATIONS.promote_locations, found, tuple_row)

@@ -91,21 +91,25 @@ def _details(record: Record) -> Details:
 
 def _specials(record: Record) -> Iterable[Special]:
     data = record_at(record, "specialData")
-    return [_special(stated, kind) for kind in ("sale", "bogo") for stated in records_at(data, f"{kind}Specials")]
+    return [
+        _special(special_record, kind)
+        for kind in ("sale", "bogo")
+        for special_record in records_at(data, f"{kind}Specials")
+    ]
 
 
-def _special(stated: Record, kind: str) -> Special:
-    target, discount = decimal_of(stated.get("targetPrice")), decimal_of(stated.get("discount"))
+def _special(special_record: Record, kind: str) -> Special:
+    target, discount = decimal_of(special_record.get("targetPrice")), decimal_of(special_record.get("discount"))
     types = {
-        "target_price": target is not None or stated.get("targetPrice") is True,
-        "percent": stated.get("percentDiscount") is True,
-        "dollars": stated.get("dollarDiscount") is True,
+        "target_price": target is not None or special_record.get("targetPrice") is True,
+        "percent": special_record.get("percentDiscount") is True,
+        "dollars": special_record.get("dollarDiscount") is True,
     }
     return Special(
-        external_id=identifier(stated.get("specialId"), NAME_LIMIT),
-        name=clean_text(stated.get("specialName"), NAME_LIMIT),
-        kind=label_of(stated.get("specialType")) or kind,
-        menu=menu_of(stated.get("menuType")),
+        external_id=identifier(special_record.get("specialId"), NAME_LIMIT),
+        name=clean_text(special_record.get("specialName"), NAME_LIMIT),
+        kind=label_of(special_record.get("specialType")) or kind,
+        menu=menu_of(special_record.get("menuType")),
         discount_type=next((name for name, is_so in types.items() if is_so), None),
         discount=discount if target is None else target,
     )

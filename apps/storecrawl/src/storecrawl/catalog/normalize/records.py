@@ -60,11 +60,11 @@ def merge(earlier: Record, later: Record) -> Record:
     stated = {name: value for name, value in later.items() if value is not None}
     options, earlier_options = stated.get("Options"), earlier.get("Options")
     if options is None and earlier_options is not None:
-        return {**earlier, **_apart(stated)}
-    return {**(earlier if options == earlier_options else _apart(earlier)), **stated}
+        return {**earlier, **_option_fields(stated)}
+    return {**(earlier if options == earlier_options else _option_fields(earlier)), **stated}
 
 
-def _apart(record: Record) -> Record:
+def _option_fields(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in BESIDE_OPTIONS}
 
 

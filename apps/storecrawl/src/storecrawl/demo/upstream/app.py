@@ -177,9 +177,11 @@ async def _picture(http: Request) -> Response:
 
 
 def _apply_change(dial: FaultDial, change: DialChange) -> FaultDial:
-    given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
-    kept = {name: getattr(dial, name) for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")}
-    return FaultDial(**(kept | given))
+    changed_values = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
+    current_values = {
+        name: getattr(dial, name) for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")
+    }
+    return FaultDial(**(current_values | changed_values))
 
 
 def _bad_control(error: ValueError) -> Response:

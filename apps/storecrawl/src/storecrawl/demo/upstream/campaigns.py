@@ -50,8 +50,8 @@ _PERCENTS = WeightedValues({10: 0.05, 15: 0.1, 20: 0.15, 25: 0.35, 30: 0.1, 35: 
 def campaigns_at(seed: int, store: WorldStore, step: int) -> tuple[Campaign, ...]:
     """Return a store's campaigns at a step."""
     habits = Draw(seed, "campaign habits", store.number)
-    period = habits.whole(10, 42)
-    season = (step + habits.whole(0, period - 1)) // period
+    period = habits.integer(10, 42)
+    season = (step + habits.integer(0, period - 1)) // period
     draw = Draw(seed, "campaigns", store.number, season)
     return tuple(_campaign(draw) for _ in range(draw.pick_weighted(_COUNTS)))
 
@@ -77,7 +77,7 @@ def _campaign(draw: Draw) -> Campaign:
         name=name,
         scope=scope,
         category=category.key,
-        brand_group=draw.whole(0, BRAND_GROUPS - 1),
+        brand_group=draw.integer(0, BRAND_GROUPS - 1),
         percent=percent,
         is_bundle=is_bundle,
     )

@@ -82,7 +82,7 @@ class StoreDirectory:
     def search(self, search: AreaSearch, step: int) -> list[WorldStore]:
         return [store for store in self.open_until(step) if search.holds(store)]
 
-    def matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
+    def find_matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
         """Return at most `limit` stores with all words of the term in name, slug or city, ignoring case."""
         words = term.casefold().split()
         found = (store for store in self.open_until(step) if all(word in _search_text(store) for word in words))

@@ -53,7 +53,7 @@ class Draw:
     def pick_weighted(self, values: WeightedValues[T]) -> T:
         return values.at(self.share())
 
-    def whole(self, low: int, high: int) -> int:
+    def integer(self, low: int, high: int) -> int:
         """Return an integer from low to high, both included."""
         return low + int(self.share() * (high - low + 1))
 

@@ -84,9 +84,9 @@ def _empty_page(_: Document, data: Document, draw: Draw) -> None:
 
 def _truncate(_: Document, data: Document, draw: Draw) -> None:
     page = data["filteredProducts"]
-    kept = len(page["products"]) // draw.whole(5, 20)
-    page["products"] = page["products"][:kept]
-    page["queryInfo"] |= {"totalCount": kept, "totalPages": min(1, kept)}
+    kept_count = len(page["products"]) // draw.integer(5, 20)
+    page["products"] = page["products"][:kept_count]
+    page["queryInfo"] |= {"totalCount": kept_count, "totalPages": min(1, kept_count)}
 
 
 def _drift(_: Document, data: Document, draw: Draw) -> None:

@@ -22,7 +22,7 @@ def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: D
     if store.habits.stock_source is not StockSource.POS or not draw.chance(SHARE_OF_POS_PRODUCTS):
         return None
     brand = product.brand
-    sku = f"{draw.whole(100_000, 999_999)}"
+    sku = f"{draw.integer(100_000, 999_999)}"
     return {
         "canonicalID": sku,
         "canonicalSKU": f"SKU-{sku}",

@@ -103,8 +103,8 @@ def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shel
         options=tuple(_size_text(size, category, habits) for size in sizes),
         prices=_prices(draw, category, sizes, habits),
         price_moves=tuple(draw.pick(PRICE_MOVES) for _ in range(4)),
-        price_period=draw.whole(20, 90),
-        price_phase=draw.whole(0, 359),
+        price_period=draw.integer(20, 90),
+        price_phase=draw.integer(0, 359),
         thc=_thc(draw, category),
         image=draw.object_id(),
         enterprise_id=draw.uuid() if owner.startswith("chain") else None,
@@ -127,8 +127,8 @@ def _sizes(draw: Draw, category: Category) -> tuple[str, ...]:
     if not draw.chance(category.several_sizes):
         return (draw.pick_weighted(category.sizes),)
     choices = APPAREL_SIZES if category is APPAREL else FLOWER_SIZES
-    count = draw.whole(2, len(choices))
-    first = draw.whole(0, len(choices) - count)
+    count = draw.integer(2, len(choices))
+    first = draw.integer(0, len(choices) - count)
     return choices[first : first + count]
 
 
@@ -155,7 +155,7 @@ def _thc(draw: Draw, category: Category) -> float:
 
 
 def _sentences(draw: Draw, most: int) -> str:
-    return " ".join(draw.pick(words.DESCRIPTION_PARTS) for _ in range(draw.whole(0, most)))
+    return " ".join(draw.pick(words.DESCRIPTION_PARTS) for _ in range(draw.integer(0, most)))
 
 
 def _title(draw: Draw, shelf: Shelf) -> Title:

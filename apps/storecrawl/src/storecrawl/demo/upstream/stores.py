@@ -88,8 +88,8 @@ def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> Wo
         chain=chain,
         chain_name=chain_name,
         city=city,
-        street=f"{draw.whole(10, 9800)} {draw.pick(words.STREETS)}",
-        zip_code=f"{city.state.zip_prefix}{draw.whole(0, 999):03d}",
+        street=f"{draw.integer(10, 9800)} {draw.pick(words.STREETS)}",
+        zip_code=f"{city.state.zip_prefix}{draw.integer(0, 999):03d}",
         latitude=round(city.latitude + draw.real(-0.09, 0.09), 6),
         longitude=round(city.longitude + draw.real(-0.09, 0.09), 6),
         kind=_kind(draw, city),
@@ -138,7 +138,7 @@ def _kind(draw: Draw, city: City) -> StoreKind:
 
 def _menu_size(draw: Draw, options: UpstreamOptions) -> int:
     if draw.chance(SMALL_SHOP_SHARE):
-        size = draw.whole(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
+        size = draw.integer(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
     else:
         size = round(draw.lognormal(options.menu_median, MENU_SIGMA))
     return min(options.menu_largest, max(options.menu_smallest, size))
@@ -152,6 +152,6 @@ def _habits(draw: Draw) -> MenuHabits:
         writes_pipes=draw.chance(0.6),
         prices_with_cents=draw.chance(0.35),
         medical_untaxed=draw.chance(0.25),
-        below_threshold=draw.whole(1, 4),
+        below_threshold=draw.integer(1, 4),
         stock_source=draw.pick_weighted(_STOCK_SOURCES),
     )

@@ -47,8 +47,8 @@ class World:
         """Return the store that used to have a slug."""
         return self.directory.find_former(name, self.clock.step)
 
-    def matching(self, term: str, limit: int) -> list[Document]:
-        return [self._document(store) for store in self.directory.matching(term, limit, self.clock.step)]
+    def find_matching(self, term: str, limit: int) -> list[Document]:
+        return [self._document(store) for store in self.directory.find_matching(term, limit, self.clock.step)]
 
     def cities(self, state: str) -> list[Document]:
         return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
