@@ -145,7 +145,7 @@ async def test_only_large_responses_are_decompressed_in_a_thread(
     monkeypatch.setattr(asyncio, "to_thread", count_call)
     await UpstreamClient(url, options=PATIENT).stores()
 
-    assert threads.count("_unpacked") == in_a_thread
+    assert threads.count("_unpack") == in_a_thread
 
 
 @pytest.mark.parametrize("size", [0, 300_000])
