@@ -195,7 +195,7 @@ def make_document() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def captured() -> Callable[[str], bytes]:
+def read_capture() -> Callable[[str], bytes]:
 
     def read(name: str) -> bytes:
         if not (CAPTURES / name).is_file():

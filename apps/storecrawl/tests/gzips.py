@@ -10,7 +10,7 @@ EMPTY_BLOCK = b"\x00\x00\x00\xff\xff"
 MEBIBYTE = 1024**2
 
 
-def nothing(megabytes: int) -> bytes:
+def empty_gzip(megabytes: int) -> bytes:
     """Return this many megabytes of endless gzip without a single byte of content."""
     return HEADER + EMPTY_BLOCK * (megabytes * MEBIBYTE // len(EMPTY_BLOCK))
 

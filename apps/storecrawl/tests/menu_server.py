@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from apps.storecrawl.tests.upstream.conftest import running
+from apps.storecrawl.tests.upstream.conftest import serving_app
 
 STORE = "5f0e8d7c6b5a493827161504"
 
@@ -37,18 +37,20 @@ class MenuServer:
         self.body = page()
         self.content_type = "application/json"
         self.status = 200
-        self.asked = 0
+        self.request_count = 0
 
     async def answer(self, request: Request) -> Response:
         if request.query_params.get("operationName") != "FilteredProducts":
             store = {"id": STORE, "name": "Sun", "cName": "sun", "recDispensary": True}
             return JSONResponse({"data": {"filteredDispensaries": [store]}})
-        self.asked += 1
+        self.request_count += 1
         return Response(self.body, self.status, media_type=self.content_type)
 
 
 @asynccontextmanager
 async def menu_server() -> AsyncIterator[MenuServer]:
     server = MenuServer()
-    async with running(Starlette(routes=[Route("/{path:path}", server.answer, methods=["GET", "POST"])])) as server.url:
+    async with serving_app(
+        Starlette(routes=[Route("/{path:path}", server.answer, methods=["GET", "POST"])])
+    ) as server.url:
         yield server

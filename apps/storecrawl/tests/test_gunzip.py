@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from storecrawl.storage.gunzip import CHUNK, GzipBomb, GzipDamaged, GzipTooLarge, Limits, gunzip
 
-from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, two_members
+from apps.storecrawl.tests.gzips import MEBIBYTE, empty_gzip, two_members
 
 # Longer than a chunk, compressed and decompressed: shorter ones never failed.
 DOCUMENT = bytes(Random(5).choices(b"abcdefgh", k=600_000))
@@ -68,7 +68,7 @@ def test_time_for_an_empty_stream_grows_linearly_with_its_size() -> None:
     """Sixteen times the size takes less than forty times the time."""
 
     def seconds(megabytes: int) -> float:
-        packed, began = nothing(megabytes), time.process_time()
+        packed, began = empty_gzip(megabytes), time.process_time()
         with pytest.raises(GzipDamaged, match="cut short"):
             _gunzip(packed)
         return time.process_time() - began

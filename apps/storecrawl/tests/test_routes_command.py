@@ -28,8 +28,8 @@ def routes(database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def call(*arguments: str) -> tuple[int, str, str]:
         code = run(["routes", *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        outputs = capsys.readouterr()
+        return code, outputs.out, outputs.err
 
     return call
 
@@ -73,11 +73,11 @@ def test_password_is_read_without_being_shown(
         monkeypatch.setenv("STORECRAWL_ROUTE_PASSWORD", CANARY)
     flags = {"file": ["--password-file", str(tmp_path / "password")], "input": ["--password-file", "-"]}.get(way, [])
 
-    said = [routes("add", PROXY, *flags), routes("list"), routes("list", "--json"), routes("disable", "1")]
+    outputs = [routes("add", PROXY, *flags), routes("list"), routes("list", "--json"), routes("disable", "1")]
 
     stored = "select password from storecrawl.routes"
     assert connection.execute(stored).fetchall() == [(CANARY,)]
-    assert [each for each in said if CANARY in "".join(map(str, each))] == []
+    assert [each for each in outputs if CANARY in "".join(map(str, each))] == []
     events = connection.execute(
         "select action, detail::text || outcome::text from rolecall.audit_log order by id"
     ).fetchall()

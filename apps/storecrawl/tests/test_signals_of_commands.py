@@ -35,7 +35,7 @@ def test_terminated_command_stops_its_embedded_server(tmp_path: Path, number: si
             # `timeout` signals the process, and then its group.
             process.send_signal(number)
             process.send_signal(number)
-            _, said = process.communicate(timeout=SECONDS)
+            _, error_output = process.communicate(timeout=SECONDS)
 
-    assert process.returncode == 128 + number, said
+    assert process.returncode == 128 + number, error_output
     assert servers(data) == []

@@ -16,7 +16,7 @@ SOURCE = Path(storecrawl.__file__).parent
 PACKAGES = (catalog_sql, egress_sql)
 
 
-def declared() -> dict[tuple[str, str], Statements]:
+def declared_statements() -> dict[tuple[str, str], Statements]:
     return {
         (package.__name__, name): value
         for package in PACKAGES
@@ -25,7 +25,7 @@ def declared() -> dict[tuple[str, str], Statements]:
     }
 
 
-def asked_for() -> Iterator[tuple[str, str, str]]:
+def referenced_statements() -> Iterator[tuple[str, str, str]]:
     packages = {package.__name__ for package in PACKAGES}
     for file in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(file.read_text())
@@ -73,9 +73,9 @@ def test_unknown_statement_raises_an_error_that_names_the_file() -> None:
 
 
 def test_every_named_statement_exists_and_is_used() -> None:
-    there_are = {(*constant, name) for constant, statements in declared().items() for name in statements}
+    there_are = {(*constant, name) for constant, statements in declared_statements().items() for name in statements}
 
-    assert set(asked_for()) == there_are
+    assert set(referenced_statements()) == there_are
 
 
 def test_every_statement_file_is_declared() -> None:
@@ -86,4 +86,4 @@ def test_every_statement_file_is_declared() -> None:
         if file.suffix == ".sql"
     }
 
-    assert {(package, statements.source) for (package, _), statements in declared().items()} == files
+    assert {(package, statements.source) for (package, _), statements in declared_statements().items()} == files

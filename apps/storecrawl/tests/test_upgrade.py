@@ -44,7 +44,7 @@ ROUTE = "insert into storecrawl.routes (protocol, host, port) values ('http', %s
 
 
 @pytest.fixture
-def released(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Connection[Any]]:
+def released_schema(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Connection[Any]]:
     numbered = [file for file in MIGRATIONS.folder.iterdir() if file.name.endswith(".sql")]
     for file in sorted(numbered, key=lambda each: each.name)[:RELEASED]:
         (tmp_path / file.name).write_text(file.read_text())
@@ -64,9 +64,9 @@ def released(postgres_server: TestServer, tmp_path: Path) -> Iterator[psycopg.Co
 
 
 def test_upgrade_keeps_payloads_and_clears_a_single_stores_effect_on_a_route(
-    released: psycopg.Connection[Any],
+    released_schema: psycopg.Connection[Any],
 ) -> None:
-    applied = migrate(released, MIGRATIONS)
+    applied = migrate(released_schema, MIGRATIONS)
 
     assert [label.split()[-1] for label in applied] == [
         "0015_blame",
@@ -78,34 +78,39 @@ def test_upgrade_keeps_payloads_and_clears_a_single_stores_effect_on_a_route(
         "0021_answer_digests",
     ]
     payload = "select storage_path, refused_products, refused_options from storecrawl.payloads"
-    assert released.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]
+    assert released_schema.execute(payload).fetchall() == [("2026/05/old.json.gz", None, None)]
     routes = "select active, disabled_because from storecrawl.routes order by host"
-    assert released.execute(routes).fetchall() == [(True, None), (False, "by hand")]
+    assert released_schema.execute(routes).fetchall() == [(True, None), (False, "by hand")]
 
 
-def test_workers_of_the_previous_release_can_still_write(released: psycopg.Connection[Any]) -> None:
-    migrate(released, MIGRATIONS)
+def test_workers_of_the_previous_release_can_still_write(released_schema: psycopg.Connection[Any]) -> None:
+    migrate(released_schema, MIGRATIONS)
     pause = "update storecrawl.routes set paused_until = now() + interval '1 min', paused_because = 'x' where host = %s"
-    released.execute(pause, ("10.0.0.1",))
+    released_schema.execute(pause, ("10.0.0.1",))
 
-    released.execute(BANNED, ("10.0.0.1",))
-    released.execute(PAYLOAD, ("2026/05/new.json.gz",))
+    released_schema.execute(BANNED, ("10.0.0.1",))
+    released_schema.execute(PAYLOAD, ("2026/05/new.json.gz",))
 
-    assert released.execute("select active from storecrawl.routes where host = '10.0.0.1'").fetchall() == [(False,)]
-    assert released.execute("select count(*) from storecrawl.payloads").fetchall() == [(2,)]
+    assert released_schema.execute("select active from storecrawl.routes where host = '10.0.0.1'").fetchall() == [
+        (False,)
+    ]
+    assert released_schema.execute("select count(*) from storecrawl.payloads").fetchall() == [(2,)]
 
 
 def test_products_of_the_previous_release_stay_unchanged_without_new_fields(
-    released: psycopg.Connection[Any],
+    released_schema: psycopg.Connection[Any],
 ) -> None:
     """Until their next write; workers of that release write them as before."""
     for external_id in ("before", "after"):
-        released.execute(PRODUCT, (external_id,))
-        released.execute(VARIANT)
-        migrate(released, MIGRATIONS)
+        released_schema.execute(PRODUCT, (external_id,))
+        released_schema.execute(VARIANT)
+        migrate(released_schema, MIGRATIONS)
 
-    told = "select external_id, rec_only, medical_only, revised_at from storecrawl.products order by id"
-    assert released.execute(told).fetchall() == [("before", None, None, None), ("after", None, None, None)]
+    products_query = "select external_id, rec_only, medical_only, revised_at from storecrawl.products order by id"
+    assert released_schema.execute(products_query).fetchall() == [
+        ("before", None, None, None),
+        ("after", None, None, None),
+    ]
     doses = "select weight_value::int, weight_unit, dose_mg from storecrawl.variants"
-    assert released.execute(doses).fetchall() == [(100, "mg", None)] * 2
-    assert released.execute("select count(*) from storecrawl.product_details").fetchall() == [(0,)]
+    assert released_schema.execute(doses).fetchall() == [(100, "mg", None)] * 2
+    assert released_schema.execute("select count(*) from storecrawl.product_details").fetchall() == [(0,)]

@@ -22,7 +22,7 @@ NAMED = 3
 
 async def routes(connection: Connection) -> list[Finding]:
     """Check whether there is a usable route, and which ones are paused."""
-    return list(_of_routes(await list_routes(connection)))
+    return list(_route_findings(await list_routes(connection)))
 
 
 async def blocked_stores(connection: Connection) -> list[Finding]:
@@ -47,7 +47,7 @@ async def blocked_stores(connection: Connection) -> list[Finding]:
 CHECKS = (routes, blocked_stores)
 
 
-def _of_routes(found: Sequence[StoredRoute]) -> Iterator[Finding]:
+def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
     active = [route for route in found if route.active]
     paused = [route for route in active if route.paused_until is not None]
     if not active:
@@ -55,10 +55,12 @@ def _of_routes(found: Sequence[StoredRoute]) -> Iterator[Finding]:
         advice = "enable one, or add one with `storecrawl routes add`"
         yield _finding(Severity.TROUBLE, f"no outgoing route is active ({cause}): nothing can be fetched", advice)
     elif len(paused) == len(active):
-        problem = f"no outgoing route is active now, as all are paused ({_named(paused)}): hardly anything is fetched"
+        problem = (
+            f"no outgoing route is active now, as all are paused ({_route_names(paused)}): hardly anything is fetched"
+        )
         yield _finding(Severity.TROUBLE, problem, "each is retried automatically; more routes would help")
     elif paused:
-        problem = f"{len(paused)} of {len(active)} outgoing routes are paused: {_named(paused)}"
+        problem = f"{len(paused)} of {len(active)} outgoing routes are paused: {_route_names(paused)}"
         yield _finding(
             Severity.WARNING, problem, "each is retried automatically, and used as soon as a request succeeds"
         )
@@ -68,7 +70,7 @@ def _finding(severity: Severity, problem: str, advice: str) -> Finding:
     return Finding(severity=severity, problem=problem, advice=advice, path="/routes")
 
 
-def _named(paused: Sequence[StoredRoute]) -> str:
+def _route_names(paused: Sequence[StoredRoute]) -> str:
     named = ", ".join(f"{route.label} until {_moment(route.paused_until)}" for route in paused[:NAMED])
     return named + (f" and {len(paused) - NAMED} more" if len(paused) > NAMED else "")
 

@@ -95,10 +95,10 @@ class CrawlSettings:
     def to_environment(self) -> dict[str, str]:
         """Return the variables from which another process reads the same settings."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        return {PREFIX + name.upper(): _written(value) for name, value in values.items()}
+        return {PREFIX + name.upper(): _to_text(value) for name, value in values.items()}
 
 
-def _written(value: object) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(value)
     return "" if value is None else str(value)

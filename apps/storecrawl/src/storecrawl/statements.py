@@ -22,7 +22,7 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import BaseRowFactory, tuple_row
 
-__all__ = ["Connection", "Statements", "containing", "exact_json", "execute", "fetch", "json_text"]
+__all__ = ["Connection", "Statements", "containing_pattern", "exact_json", "execute", "fetch", "json_text"]
 
 _WITH_NUMBERS = msgspec.json.Encoder(decimal_format="number")
 NAME = re.compile(r"^-- name:(.*)$", re.MULTILINE)
@@ -97,7 +97,7 @@ def exact_json(value: object) -> str:
     return _WITH_NUMBERS.encode(value).decode()
 
 
-def containing(text: str | None) -> str | None:
+def containing_pattern(text: str | None) -> str | None:
     """Return a pattern for ilike that matches texts containing this one literally; None stays None."""
     if text is None:
         return None

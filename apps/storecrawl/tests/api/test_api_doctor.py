@@ -15,7 +15,7 @@ PAUSE = "update storecrawl.routes set paused_until = '2026-05-01 10:00 UTC', pau
 DISABLE = "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'x'"
 
 
-async def found(http: httpx2.AsyncClient, check: str) -> list[tuple[str, str, str]]:
+async def findings_of(http: httpx2.AsyncClient, check: str) -> list[tuple[str, str, str]]:
     answer = (await http.get("/api/doctor")).json()
     assert {"storecrawl.routes", "storecrawl.blocked_stores"} <= set(answer["checks"])
     return [
@@ -28,7 +28,7 @@ async def found(http: httpx2.AsyncClient, check: str) -> list[tuple[str, str, st
 async def test_doctor_finds_nothing_with_a_route_and_no_blocked_store(http: httpx2.AsyncClient, shop: Shop) -> None:
     shop.route(), shop.store()
 
-    assert await found(http, "routes") == await found(http, "blocked_stores") == []
+    assert await findings_of(http, "routes") == await findings_of(http, "blocked_stores") == []
 
 
 @pytest.mark.parametrize(("number", "which"), [(0, "there are none"), (2, "all 2 are disabled")])
@@ -39,7 +39,7 @@ async def test_missing_active_route_is_trouble(
         shop.route(port=port)
     connection.execute(DISABLE)
 
-    [(severity, problem, path)] = await found(http, "routes")
+    [(severity, problem, path)] = await findings_of(http, "routes")
 
     assert (severity, path) == ("trouble", "/routes")
     assert problem == f"no outgoing route is active ({which}): nothing can be fetched"
@@ -53,7 +53,7 @@ async def test_paused_routes_are_a_warning_and_trouble_if_all_are_paused(
     for route in routes[:paused]:
         connection.execute(PAUSE, (route,))
 
-    [(found_severity, problem, _)] = await found(http, "routes")
+    [(found_severity, problem, _)] = await findings_of(http, "routes")
 
     assert (found_severity, "http://127.0.0.1:1 until 2026-05-01 10:00 UTC" in problem) == (severity, True)
 
@@ -66,7 +66,7 @@ async def test_blocked_stores_are_a_warning_and_trouble_from_half_of_all(
     for store in stores[:blocked]:
         shop.block(store, "HTTP 403")
 
-    [(found_severity, problem, path)] = await found(http, "blocked_stores")
+    [(found_severity, problem, path)] = await findings_of(http, "blocked_stores")
     listed = [each["id"] for each in (await http.get("/api/stores?blocked=true")).json()["items"]]
 
     assert (found_severity, path) == (severity, "/stores?blocked=yes")
@@ -78,11 +78,11 @@ async def test_store_shows_since_when_it_is_blocked_and_its_next_visit(http: htt
     blocked, other = shop.stores(2)
     shop.block(blocked, "HTTP 403")
 
-    told = [(await http.get(f"/api/stores/{store}")).json() for store in (blocked, other)]
+    stores = [(await http.get(f"/api/stores/{store}")).json() for store in (blocked, other)]
 
-    assert [each["blocked_because"] for each in told] == ["HTTP 403", None]
-    assert [each["blocked_at"] is None for each in told] == [False, True]
-    assert [each["blocked_until"] is None for each in told] == [False, True]
+    assert [each["blocked_because"] for each in stores] == ["HTTP 403", None]
+    assert [each["blocked_at"] is None for each in stores] == [False, True]
+    assert [each["blocked_until"] is None for each in stores] == [False, True]
 
 
 async def test_overview_reports_that_no_route_is_active(http: httpx2.AsyncClient, shop: Shop) -> None:

@@ -135,15 +135,15 @@ def _open_files() -> set[str]:
     return {opened.path for opened in psutil.Process().open_files()}
 
 
-def _gone(file: Path, _outside: Path) -> None:
+def _delete(file: Path, _outside: Path) -> None:
     file.unlink()
 
 
-def _cut_short(file: Path, _outside: Path) -> None:
+def _cut(file: Path, _outside: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9])
 
 
-def _no_gzip(file: Path, _outside: Path) -> None:
+def _write_plain(file: Path, _outside: Path) -> None:
     file.write_bytes(b"plain")
 
 
@@ -151,7 +151,7 @@ def _another_document(file: Path, _outside: Path) -> None:
     file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"9", b"8")))
 
 
-def _emptied(file: Path, _outside: Path) -> None:
+def _empty(file: Path, _outside: Path) -> None:
     file.write_bytes(b"")
 
 
@@ -168,11 +168,11 @@ def _folder(file: Path, _outside: Path) -> None:
 
 
 DAMAGES: list[tuple[str, int, Callable[[Path, Path], None]]] = [
-    ("payload-missing", 410, _gone),
-    ("payload-corrupt", 409, _cut_short),
-    ("payload-corrupt", 409, _no_gzip),
+    ("payload-missing", 410, _delete),
+    ("payload-corrupt", 409, _cut),
+    ("payload-corrupt", 409, _write_plain),
     ("payload-corrupt", 409, _another_document),
-    ("payload-corrupt", 409, _emptied),
+    ("payload-corrupt", 409, _empty),
     ("payload-corrupt", 409, _folder),
     ("payload-outside-root", 409, _link_to_outside),
 ]

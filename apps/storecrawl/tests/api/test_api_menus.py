@@ -170,9 +170,9 @@ async def test_menu_item_contains_doses_effects_and_specials(
     members = {"type": "Edible", "Options": ["10pk/100mg"], "effects": effects, "specialData": {"saleSpecials": [sale]}}
     shop.payload(store, make_document(a=members), hour=1)
 
-    asked = await http.get(f"/api/payloads/store/{store}/query?fields=dose_mg,weight,details")
+    answer = await http.get(f"/api/payloads/store/{store}/query?fields=dose_mg,weight,details")
 
-    [item] = asked.json()["items"]
+    [item] = answer.json()["items"]
     assert (item["dose_mg"], item["weight"]) == (100.0, None)
     assert item["details"]["effects"] == [{"name": "calm", "score": 9.0}]
     [special] = item["details"]["specials"]

@@ -22,24 +22,24 @@ def raw(shop: Shop) -> int:
 
 
 async def test_raw_responses_are_listed_and_each_is_returned_unchanged(http: httpx2.AsyncClient, raw: int) -> None:
-    told = (await http.get(f"/api/raw-menus/{raw}/pages")).json()
-    sent = [await http.get(f"/api/raw-menus/{raw}/pages/{each['index']}") for each in told]
+    pages = (await http.get(f"/api/raw-menus/{raw}/pages")).json()
+    responses = [await http.get(f"/api/raw-menus/{raw}/pages/{each['index']}") for each in pages]
 
-    assert [(each["pricing_type"], each["mode"], each["page"], each["size"]) for each in told] == [
+    assert [(each["pricing_type"], each["mode"], each["page"], each["size"]) for each in pages] == [
         ("rec", "shown", 0, 3),
         ("med", "full", 3, 6),
     ]
-    assert [each.content for each in sent] == [answer.body for answer in ANSWERS]
-    assert {each.headers["content-type"] for each in sent} == {"application/octet-stream"}
-    assert {each.headers["x-content-type-options"] for each in sent} == {"nosniff"}
+    assert [each.content for each in responses] == [answer.body for answer in ANSWERS]
+    assert {each.headers["content-type"] for each in responses} == {"application/octet-stream"}
+    assert {each.headers["x-content-type-options"] for each in responses} == {"nosniff"}
 
 
 async def test_unknown_payload_is_404_and_an_expired_one_410(http: httpx2.AsyncClient, shop: Shop, raw: int) -> None:
-    gone = shop.raw_menu(shop.store(), b"", problem="x", page_count=0, expired_at="2026-05-02")
+    expired_raw = shop.raw_menu(shop.store(), b"", problem="x", page_count=0, expired_at="2026-05-02")
 
     codes = [
         (await http.get(f"/api/raw-menus/{path}")).status_code
-        for path in ("404", "404/pages", f"{raw}/pages/2", f"{gone}/pages")
+        for path in ("404", "404/pages", f"{raw}/pages/2", f"{expired_raw}/pages")
     ]
 
     assert codes == [404, 404, 404, 410]
@@ -67,8 +67,8 @@ async def test_raw_menus_can_be_listed_completely_or_only_rejected_ones(
 async def test_refusals_can_be_listed_by_payload_and_by_store(http: httpx2.AsyncClient, shop: Shop) -> None:
     store, other = shop.stores(2)
     first, second, third = shop.payload(store, {}, hour=0), shop.payload(store, {}, hour=1), shop.payload(other, {})
-    for payload, whose in ((first, store), (second, store), (third, other)):
-        shop.refusal(whose, payload, external_id=f"of {payload}", reason="it has no name")
+    for payload, owner in ((first, store), (second, store), (third, other)):
+        shop.refusal(owner, payload, external_id=f"of {payload}", reason="it has no name")
     shop.refusal(store, second, external_id="b", option="1g", reason="the option occurs twice; the first was kept")
 
     by_payload, by_store = [

@@ -34,23 +34,23 @@ async def test_only_one_task_of_a_store_is_claimed_without_an_explicit_key(
     store, other = shop.stores(2)
     for role in ("payload_fetch", "product_discovery", "product_resync"):
         for _ in range(2):
-            await made(http, "/api/tasks", {"role": role, "payload": {"store_id": store}})
-        await made(http, "/api/job-queue/enqueue", {"store_id": store, "role": role})
-    await made(http, "/api/tasks", {"role": "product_refresh", "payload": {"payload_id": 1, "store_id": store}})
-    await made(
+            await create_task(http, "/api/tasks", {"role": role, "payload": {"store_id": store}})
+        await create_task(http, "/api/job-queue/enqueue", {"store_id": store, "role": role})
+    await create_task(http, "/api/tasks", {"role": "product_refresh", "payload": {"payload_id": 1, "store_id": store}})
+    await create_task(
         http, "/api/tasks", {"role": "entry_point_discovery", "payload": {"entry": "some-store", "store_id": store}}
     )
     connection.execute("select rolecall.enqueue('payload_fetch', jsonb_build_object('store_id', %s::bigint))", (store,))
-    await made(http, "/api/tasks", {"role": "payload_fetch", "payload": {"store_id": other}})
+    await create_task(http, "/api/tasks", {"role": "payload_fetch", "payload": {"store_id": other}})
 
     claimed = connection.execute(CLAIM, {"handlers": list(app.handlers)}).fetchall()
 
     stores = [f"store:{store}", f"store:{other}"]
     assert sorted(key for (key,) in claimed if key.startswith("store:")) == stores
-    said = connection.execute("select distinct key from rolecall.all_tasks where payload ? 'store_id' order by key")
-    assert [key for (key,) in said] == stores
+    keys = connection.execute("select distinct key from rolecall.all_tasks where payload ? 'store_id' order by key")
+    assert [key for (key,) in keys] == stores
 
 
-async def made(http: httpx2.AsyncClient, path: str, body: dict[str, object]) -> None:
+async def create_task(http: httpx2.AsyncClient, path: str, body: dict[str, object]) -> None:
     answer = await http.post(path, json=body)
     assert answer.status_code == 201, answer.text

@@ -135,7 +135,7 @@ def places(
 ) -> dict[str, int]:
     store, other = shop.store(), shop.store()
     run(connection, schedules.ensure(app.schedules.values()))
-    [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *keyed(store))
+    [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *store_request(store))
     [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all'")
     return {
         "store": store,
@@ -147,7 +147,7 @@ def places(
     }
 
 
-def keyed(store: int) -> tuple[str, str]:
+def store_request(store: int) -> tuple[str, str]:
     return f'{{"store_id": {store}}}', f"store:{store}"
 
 
@@ -187,10 +187,12 @@ async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
 
 
 async def test_schedules_keep_their_former_names_and_settings(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
-    told = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
+    items = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
 
-    named = {name: (told[name]["role"], told[name]["interval_hours"], told[name]["priority"]) for name in told}
-    assert named == {
+    settings_by_name = {
+        name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in items
+    }
+    assert settings_by_name == {
         "payload_fetch_all": ("payload_fetch", 4, 0),
         "store_discovery_dutchie": ("store_discovery", 24, 5),
         "analytics_refresh": ("analytics_refresh", 6, 0),
@@ -208,5 +210,5 @@ async def test_discovery_schedule_of_the_previous_release_keeps_its_settings(
     run(connection, schedules.ensure(app.schedules.values()))
     connection.execute("select rolecall.ensure_schedules(%s)", (before,))
 
-    told = {each["name"]: each["interval_hours"] for each in (await http.get("/api/schedules")).json()["items"]}
-    assert (told["store_discovery_dutchie"], "store_discovery" in told) == (168, False)
+    intervals = {each["name"]: each["interval_hours"] for each in (await http.get("/api/schedules")).json()["items"]}
+    assert (intervals["store_discovery_dutchie"], "store_discovery" in intervals) == (168, False)

@@ -99,9 +99,9 @@ def _parallel(record: dict[str, Any]) -> tuple[str, Values]:
     stock = {each["option"]: each["inventory"] for each in record.get("manualInventory") or []}
     stock |= {each["option"]: each["quantity"] for each in record.get("quantities") or []}
     for place, option in enumerate(record["Options"]):
-        regular = [_cents(_listed(record, place, name, "Prices")) for name in ("recPrices", "medicalPrices")]
+        regular = [_cents(_list_value(record, place, name, "Prices")) for name in ("recPrices", "medicalPrices")]
         on_special = [
-            _listed(record, place, name) if record.get("special") is True else None
+            _list_value(record, place, name) if record.get("special") is True else None
             for name in ("recSpecialPrices", "medicalSpecialPrices")
         ]
         values |= _option(option, category, regular, on_special, stock.get(option))
@@ -189,7 +189,7 @@ def _option(option: str, category: str, regular: list[Any], special: list[Any], 
     }
 
 
-def _listed(record: dict[str, Any], place: int, *names: str) -> Any:
+def _list_value(record: dict[str, Any], place: int, *names: str) -> Any:
     at_place = (record[name][place] for name in names if len(record.get(name) or []) > place)
     return next((value for value in at_place if value is not None), None)
 

@@ -111,7 +111,7 @@ def product_values(row: dict[str, Any]) -> Values:
 
 
 def option_values(row: dict[str, Any]) -> Values:
-    told = {
+    values = {
         "rec": row["price_rec_cents"],
         "med": row["price_med_cents"],
         "special rec": row["special_rec_cents"],
@@ -121,7 +121,7 @@ def option_values(row: dict[str, Any]) -> Values:
         "dose": row["dose_mg"],
         "pieces": row["pack_count"],
     }
-    return {f"{row['option']}: {name}": value for name, value in told.items()}
+    return {f"{row['option']}: {name}": value for name, value in values.items()}
 
 
 def compound(each: dict[str, Any]) -> tuple[str, Decimal | None, str | None]:

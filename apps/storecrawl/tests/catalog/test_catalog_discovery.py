@@ -150,7 +150,7 @@ async def test_repeated_rejection_is_logged_once(connection: psycopg.AsyncConnec
 async def test_location_rejected_by_a_person_stays_rejected(connection: psycopg.AsyncConnection, query: Query) -> None:
     await discover_locations(connection, [_store(1)])
     [found] = await query("select id from storecrawl.locations")
-    await reject_location(connection, found["id"], by="ann", because="closed")
+    await reject_location(connection, found["id"], by="ann", reason="closed")
 
     assert await _discover(connection, _store(1)) == []
 
@@ -201,12 +201,12 @@ async def test_store_is_due_after_its_interval(connection: psycopg.AsyncConnecti
 async def test_only_enabled_stores_of_the_state_are_due(
     connection: psycopg.AsyncConnection, new_store: NewStore
 ) -> None:
-    wanted = [await new_store("PA"), await new_store("PA")]
+    store_ids = [await new_store("PA"), await new_store("PA")]
     await new_store("NJ")
     await new_store("PA", crawl_enabled=False)
 
-    assert [store.id for store in await stores_due(connection, HOUR, state="PA")] == wanted
-    assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == wanted[:1]
+    assert [store.id for store in await stores_due(connection, HOUR, state="PA")] == store_ids
+    assert [store.id for store in await stores_due(connection, HOUR, state="PA", limit=1)] == store_ids[:1]
 
 
 async def test_store_without_a_platform_id_is_never_due(connection: psycopg.AsyncConnection, query: Query) -> None:

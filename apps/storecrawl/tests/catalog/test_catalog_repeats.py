@@ -79,13 +79,15 @@ async def test_repeat_has_the_same_effect_as_reading_the_payload(
         await refresh(store, 0, make_menu(["a", "gone"]))
         await refresh(store, 1, make_menu(MENU))
 
-    told = [await refresh(read, hour, make_menu(MENU)) for hour in (2, 3, 4)]
-    said = [await repeat(unread, hour) for hour in (2, 3, 4)]
+    refresh_reports = [await refresh(read, hour, make_menu(MENU)) for hour in (2, 3, 4)]
+    repeat_reports = [await repeat(unread, hour) for hour in (2, 3, 4)]
 
     for known in KNOWN:
         assert await query(known, unread) == await query(known, read)
     left_out = {"payload_id", "product_snapshots", "variant_snapshots"}
-    assert [_but(report, left_out) for report in said] == [_but(report, left_out) for report in told]
+    assert [_but(report, left_out) for report in repeat_reports] == [
+        _but(report, left_out) for report in refresh_reports
+    ]
 
 
 async def test_repeat_adds_no_snapshot(
@@ -152,12 +154,12 @@ async def test_later_replay_of_a_repeat_changes_nothing(
     payload = await new_payload(store, 1)
     await repeat(store, 1, payload)
     before = [await query(known, store) for known in KNOWN]
-    kept = await query(SNAPSHOTS)
+    snapshots_before = await query(SNAPSHOTS)
 
     await refresh(store, 1, make_menu(MENU), payload)
 
     assert [await query(known, store) for known in KNOWN] == before
-    assert await query(SNAPSHOTS) == kept
+    assert await query(SNAPSHOTS) == snapshots_before
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ CURRENT_PRODUCTS = (
 )
 
 
-async def _everything(query: Query) -> list[list[dict[str, Any]]]:
+async def _all_rows(query: Query) -> list[list[dict[str, Any]]]:
     return [await query(f"select * from storecrawl.{table} as t order by t::text") for table in TABLES]
 
 
@@ -45,13 +45,13 @@ async def test_second_refresh_with_one_payload_changes_nothing(
     menu = make_menu({"a": {"recPrices": [5]}, "c": {"Name": None}, "d": {}})
     payload = await new_payload(store, 1)
     await refresh(store, 1, menu, payload)
-    before = await _everything(query)
+    before = await _all_rows(query)
 
     report = await refresh(store, 1, menu, payload)
 
     assert (report.new, report.updated, report.unchanged) == (0, 0, 2)
     assert (report.missing, report.product_snapshots, report.variant_snapshots) == (0, 0, 0)
-    assert await _everything(query) == before
+    assert await _all_rows(query) == before
 
 
 async def test_late_second_refresh_changes_nothing_either(
@@ -63,11 +63,11 @@ async def test_late_second_refresh_changes_nothing_either(
     await refresh(store, 0, first, payload)
     for hour in (1, 2, 3, 4):
         await refresh(store, hour, make_menu({"a": {"recPrices": [hour]}}))
-    before = await _everything(query)
+    before = await _all_rows(query)
 
     await refresh(store, 0, first, payload)
 
-    assert await _everything(query) == before
+    assert await _all_rows(query) == before
 
 
 async def test_older_payload_does_not_revert_a_product_but_adds_its_snapshots(

@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
     return written
 
 
-def _printed(report: NormalizeReport) -> str:
+def _print(report: NormalizeReport) -> str:
     console = Console(file=io.StringIO(), width=120)
     console.print(render(report))
     assert isinstance(console.file, io.StringIO)
@@ -85,7 +85,7 @@ def test_json_output_has_shape_counts_products_and_refusals(file: Path) -> None:
 
 
 def test_text_output_shows_counts_prices_and_refusals(file: Path) -> None:
-    text = _printed(normalize_file(file)[1])
+    text = _print(normalize_file(file)[1])
 
     for part in (
         "1 products of 814",
@@ -124,7 +124,7 @@ def test_non_menu_file_exits_with_code_2_and_a_reason(tmp_path: Path, content: b
 
     assert code == 2
     assert seen in json.loads(render_json(report))["error"]
-    assert "not a menu" in _printed(report)
+    assert "not a menu" in _print(report)
 
 
 def test_missing_file_or_folder_exits_with_code_2(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from storecrawl.demo.audit import Inventory, find_problems
 from storecrawl.demo.figures import Figures
 from storecrawl.demo.gaps import Gaps, find_missing
-from storecrawl.demo.memory import Memory
+from storecrawl.demo.state import FolderState
 from storecrawl.demo.upstream import UpstreamOptions
 from storecrawl.demo.upstream.world import World
 
@@ -76,22 +76,22 @@ def test_upstream_of_unknown_size_must_have_at_least_one_store(tmp_path: Path) -
 
 def test_products_missing_from_the_catalog_are_named(connection: psycopg.Connection[Any]) -> None:
     """Counting fetched products cannot find this: 3.9 % of those of stores with two price lists were missing."""
-    memory = Memory(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
+    state = FolderState(port=1, stores=2, seed=1, step=3.0, since=time.time() - 60, step_seconds=0.0)
     world = World(UpstreamOptions(stores=2, seed=1))
     [whole, lacking] = [store["id"] for store in world.stores({})]
     for number, store in enumerate((whole, lacking), start=1):
-        shown = sorted(world.offered(store, 3))
+        shown = sorted(world.offered_products(store, 3))
         connection.execute(ENTER, {"id": number, "store": store, "shown": shown[2:] if store == lacking else shown})
 
-    [missing] = find_missing(connection, memory)
+    [missing] = find_missing(connection, state)
 
-    assert (missing.store, missing.products) == (2, tuple(sorted(world.offered(lacking, 3))[:2]))
+    assert (missing.store, missing.products) == (2, tuple(sorted(world.offered_products(lacking, 3))[:2]))
     assert missing.sentence().startswith("store 2 (S) offers 2 products that the catalog lacks: ")
 
 
 def test_stores_fetched_before_this_cycle_are_not_compared(connection: psycopg.Connection[Any]) -> None:
-    memory = Memory(port=1, stores=1, seed=1, step=3.0, since=time.time() + 60, step_seconds=0.0)
+    state = FolderState(port=1, stores=1, seed=1, step=3.0, since=time.time() + 60, step_seconds=0.0)
     [store] = [store["id"] for store in World(UpstreamOptions(stores=1, seed=1)).stores({})]
     connection.execute(ENTER, {"id": 1, "store": store, "shown": []})
 
-    assert find_missing(connection, memory) == ()
+    assert find_missing(connection, state) == ()

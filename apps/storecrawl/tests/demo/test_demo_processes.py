@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from storecrawl.demo.processes import ChildProcess, KeepsDying
+from storecrawl.demo.processes import ChildProcess, KeepsExiting
 
 from .conftest import eventually
 
@@ -22,22 +22,22 @@ def child(folder: Path, program: str) -> ChildProcess:
 def test_killed_process_is_restarted(tmp_path: Path) -> None:
     sleeper = child(tmp_path, SLEEPER)
     sleeper.keep_running()
-    first = eventually(lambda: _running(tmp_path))
+    first = eventually(lambda: _find_process(tmp_path))
     first.kill()
 
-    def restarted() -> bool:
+    def is_restarted() -> bool:
         sleeper.keep_running()
-        second = _running(tmp_path)
+        second = _find_process(tmp_path)
         return second is not None and second.pid != first.pid
 
-    eventually(restarted)
+    eventually(is_restarted)
     sleeper.stop()
 
 
 def test_process_that_keeps_dying_is_abandoned_with_its_last_output(tmp_path: Path) -> None:
     failing = child(tmp_path, FAILURE)
 
-    with pytest.raises(KeepsDying, match=r"child\.log says: the disk is full"):
+    with pytest.raises(KeepsExiting, match=r"child\.log says: the disk is full"):
         eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is called again
 
 
@@ -45,7 +45,7 @@ def test_interrupted_wait_kills_processes_that_ignore_the_stop(tmp_path: Path, m
     monkeypatch.setattr("storecrawl.demo.processes.STOP_SECONDS", 0.1)
     deaf = child(tmp_path, DEAF)
     deaf.keep_running()
-    process = eventually(lambda: _running(tmp_path))
+    process = eventually(lambda: _find_process(tmp_path))
     eventually(lambda: "up" in (tmp_path / "child.log").read_text())
 
     deaf.stop()
@@ -53,7 +53,7 @@ def test_interrupted_wait_kills_processes_that_ignore_the_stop(tmp_path: Path, m
     assert not process.is_running()
 
 
-def _running(folder: Path) -> psutil.Process | None:
+def _find_process(folder: Path) -> psutil.Process | None:
     return next((process for process in psutil.Process().children() if _is_for(folder, process)), None)
 
 

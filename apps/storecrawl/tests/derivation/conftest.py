@@ -72,13 +72,13 @@ class Market:
         )  # fmt: skip
         self.app = build_app(self.settings)
 
-    def ask(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+    def query(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             cursor = connection.execute(query.encode(), parameters)
             return cursor.fetchall() if cursor.description else []
 
     def value(self, query: str, *parameters: object) -> Any:
-        return self.ask(query, *parameters)[0][0]
+        return self.query(query, *parameters)[0][0]
 
     def stores(self, number: int) -> list[int]:
         query = "insert into storecrawl.stores (platform_store_id, name) values (%s, 'A store') returning id"
@@ -132,14 +132,14 @@ class Market:
 
     def handlers(self) -> list[str]:
         query = "select handler from rolecall.all_tasks where role = %s order by started_at, id"
-        return [handler for (handler,) in self.ask(query, ROLE)]
+        return [handler for (handler,) in self.query(query, ROLE)]
 
     def wrong_figures(self) -> list[object]:
         """Return the derived figures that differ from the products."""
         return [
             (derived, afresh)
             for query, same in ((DERIVED, COUNTED_AFRESH), (CATEGORIES, CATEGORIES_AFRESH))
-            if (derived := self.ask(query)) != (afresh := self.ask(same))
+            if (derived := self.query(query)) != (afresh := self.query(same))
         ]
 
 

@@ -35,7 +35,7 @@ async def test_worker_death_during_a_round_loses_no_figure(market: Any, step: st
     await market.recover()
 
     assert market.wrong_figures() == []
-    assert market.ask("select distinct state::text from rolecall.all_tasks") == [("completed",)]
+    assert market.query("select distinct state::text from rolecall.all_tasks") == [("completed",)]
 
 
 async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) -> None:
@@ -48,10 +48,10 @@ async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) ->
     market.crash_worker("mid_handler:4")
 
     for table in EMPTIED_BY_A_CRASH:
-        market.ask(f"truncate storecrawl.{table}")
+        market.query(f"truncate storecrawl.{table}")
     await market.recover()
 
-    merged = market.ask(
+    merged = market.query(
         "select result -> 'changed' from rolecall.all_tasks where handler = 'merge_statistics' order by id"
     )
     assert [each for (each,) in merged][1] is None
@@ -60,7 +60,7 @@ async def test_partials_emptied_by_a_server_crash_are_not_merged(market: Any) ->
 
 
 @pytest.fixture
-def crashing(tmp_path: Path) -> Any:
+def crashing_market(tmp_path: Path) -> Any:
     """A market on a separate server, and a function that stops it as in a power failure."""
     with EmbeddedServer(tmp_path / "server") as server:
         with psycopg.connect(server.dsn(), autocommit=True) as connection:
@@ -78,9 +78,9 @@ def crashing(tmp_path: Path) -> Any:
 
 
 async def test_server_crash_empties_the_log_and_triggers_a_full_round(
-    crashing: tuple[Market, Callable[[], None]],
+    crashing_market: tuple[Market, Callable[[], None]],
 ) -> None:
-    market, crash = crashing
+    market, crash = crashing_market
     stores = market.stores(2)
     await market.change(stores[0], 0, a={})
     await market.derive()

@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import in_batches
+from storecrawl.catalog import split_batches
 
 from rolecall import Client, InvalidPayload, NewTask
 
@@ -21,12 +21,12 @@ async def test_edit_appears_in_the_statistics(market: Any) -> None:
     await market.derive()
     brands = "select name, stores, products, in_stock, lowest_cents, average_cents, highest_cents, price_changes"
     query = f"{brands} from storecrawl.brand_statistics join storecrawl.brands on id = brand_id order by name"
-    assert market.ask(query) == [("Kite", 2, 2, 1, 2000, 2500, 3000, 0), ("Wana", 1, 1, 1, 1000, 1000, 1000, 0)]
+    assert market.query(query) == [("Kite", 2, 2, 1, 2000, 2500, 3000, 0), ("Wana", 1, 1, 1, 1000, 1000, 1000, 0)]
 
     await market.change(store, 1, a={"recPrices": [24]}, b={"brandName": "Wana", "type": "Edible", "recPrices": [10]})
     await market.derive()
 
-    assert market.ask(query)[0] == ("Kite", 2, 2, 1, 2400, 2700, 3000, 1)
+    assert market.query(query)[0] == ("Kite", 2, 2, 1, 2400, 2700, 3000, 1)
     assert market.wrong_figures() == []
 
 
@@ -75,10 +75,10 @@ async def test_round_overwrites_its_counts_and_deletes_brands_no_longer_sold(mar
         await market.change(store, hour, a={})
         await market.derive()
 
-    assert market.ask("select name from storecrawl.brand_statistics join storecrawl.brands on id = brand_id") == [
+    assert market.query("select name from storecrawl.brand_statistics join storecrawl.brands on id = brand_id") == [
         ("Kite",)
     ]
-    assert market.ask("select category from storecrawl.store_category_statistics") == [("flower",)]
+    assert market.query("select category from storecrawl.store_category_statistics") == [("flower",)]
     assert market.value("select count(*) from storecrawl.store_partials") == 1
 
 
@@ -88,20 +88,20 @@ async def test_full_round_corrects_changes_that_were_not_logged(market: Any) -> 
     for store in stores:
         await market.change(store, 0, a={}, b={"brandName": "Wana"})
     await market.derive()
-    market.ask("update storecrawl.store_partials set products = 40 where store_id = %s", stores[0])
-    market.ask("insert into storecrawl.brands (name, slug) values ('Nobody', 'nobody')")
-    market.ask(
+    market.query("update storecrawl.store_partials set products = 40 where store_id = %s", stores[0])
+    market.query("insert into storecrawl.brands (name, slug) values ('Nobody', 'nobody')")
+    market.query(
         "insert into storecrawl.brand_statistics"
         " select id, 1, 1, 1, 1, 0, 1, 1, 1, 0, null from storecrawl.brands where slug = 'nobody'"
     )
-    market.ask("delete from storecrawl.store_category_statistics where store_id = %s", stores[1])
+    market.query("delete from storecrawl.store_category_statistics where store_id = %s", stores[1])
     assert market.wrong_figures() != []
 
     await market.derive(NewTask(handler="analytics_refresh"))
 
     assert market.wrong_figures() == []
     payloads = "select payload from rolecall.all_tasks where handler in ('map_stores', 'merge_statistics') order by id"
-    assert market.ask(payloads)[-2:] == [({"stores": None},), ({"stores": None},)]
+    assert market.query(payloads)[-2:] == [({"stores": None},), ({"stores": None},)]
 
 
 def test_step_without_a_store_range_is_rejected(market: Any) -> None:
@@ -110,7 +110,7 @@ def test_step_without_a_store_range_is_rejected(market: Any) -> None:
 
 
 def test_batch_size_grows_with_the_size_of_the_round() -> None:
-    sizes = {number: [len(batch) for batch in in_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
+    sizes = {number: [len(batch) for batch in split_batches(range(number))] for number in (1, 5, 160, 5000, 10_000)}
 
     assert (sizes[1], sizes[5]) == ([1], [1] * 5)
     assert (sizes[160], sizes[5000][0], len(sizes[5000])) == ([10] * 16, 250, 20)
@@ -126,7 +126,7 @@ async def test_every_task_of_a_round_has_the_priority_of_its_root(market: Any) -
     await market.derive(NewTask(handler="collect_changes", priority=7))
 
     round_of_seven = "select count(*), min(priority), max(priority) from rolecall.all_tasks where state = 'completed'"
-    assert market.ask(round_of_seven) == [(6, 7, 7)]
+    assert market.query(round_of_seven) == [(6, 7, 7)]
 
 
 async def test_views_are_refreshed_only_when_something_changed(market: Any) -> None:
@@ -141,5 +141,5 @@ async def test_views_are_refreshed_only_when_something_changed(market: Any) -> N
     await market.change(store, 1, a={})
     await market.derive(NewTask(handler="analytics_refresh"))
 
-    assert market.ask(f"{refreshed} order by id") == [(4,), (0,), (4,)]
+    assert market.query(f"{refreshed} order by id") == [(4,), (0,), (4,)]
     assert market.value("select products from storecrawl.store_product_counts") == 1

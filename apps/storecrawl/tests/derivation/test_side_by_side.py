@@ -20,7 +20,7 @@ IDLE = "select count(*) from rolecall.all_workers where idle"
 
 
 @asynccontextmanager
-async def holding(market: Any, statement: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def open_transaction(market: Any, statement: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     async with await psycopg.AsyncConnection.connect(market.dsn) as connection:
         await connection.execute(statement.encode())
         yield connection
@@ -38,7 +38,7 @@ async def test_changes_during_a_round_enqueue_the_next_one_without_waiting(marke
     await market.derive()
     await market.change(first, 1, a={"recPrices": [11]})
 
-    async with holding(market, "lock table storecrawl.store_partials"):
+    async with open_transaction(market, "lock table storecrawl.store_partials"):
         deriving = asyncio.create_task(market.derive())
         await until(lambda: market.value(WAITING, "relation") > 0)
         async with asyncio.timeout(40):
@@ -131,7 +131,7 @@ async def test_view_refresh_neither_blocks_readers_nor_waits_for_them(market: An
     [store] = market.stores(1)
     await market.change(store, 0, a={})
 
-    async with holding(market, f"select * from storecrawl.{view}") as reader:
+    async with open_transaction(market, f"select * from storecrawl.{view}") as reader:
         async with asyncio.timeout(40):
             await market.derive(NewTask(handler="analytics_refresh"))
         rows = await (await reader.execute(f"select count(*) from storecrawl.{view}".encode())).fetchone()

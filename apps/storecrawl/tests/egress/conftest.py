@@ -68,7 +68,7 @@ async def proxy() -> AsyncIterator[Callable[..., Awaitable[ForwardProxy]]]:
 
 
 @pytest.fixture
-async def leaving(database: str) -> AsyncIterator[Callable[..., Awaitable[UpstreamClient]]]:
+async def make_client(database: str) -> AsyncIterator[Callable[..., Awaitable[UpstreamClient]]]:
     """Create clients that use the database's routes; closing them stores the counts."""
     async with AsyncExitStack() as stack:
 

@@ -57,7 +57,7 @@ class ForwardProxy:
             with suppress(OSError, asyncio.IncompleteReadError):
                 await (self._serve_socks if self.protocol == "socks5" else self._serve_http)(reader, writer)
         finally:
-            await _closed(writer)
+            await _close(writer)
 
     async def _serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -85,10 +85,10 @@ class ForwardProxy:
         method, address, version = first.split(" ")
         target = urlsplit(address)
         path = address.split(target.netloc, 1)[1] or "/"
-        kept = [line for line in lines if not line.lower().startswith(("proxy-", "connection:"))]
+        kept_lines = [line for line in lines if not line.lower().startswith(("proxy-", "connection:"))]
         upstream = await asyncio.open_connection(target.hostname, target.port or 80)
         upstream[1].write(
-            "\r\n".join([f"{method} {path} {version}", *kept, "Connection: close", "", ""]).encode("latin-1")
+            "\r\n".join([f"{method} {path} {version}", *kept_lines, "Connection: close", "", ""]).encode("latin-1")
         )
         await join(client, upstream)
 
@@ -133,10 +133,10 @@ async def join(client: Streams, upstream: Streams) -> None:
         await _pump(upstream[0], client[1])
     finally:
         up.cancel()
-        await _closed(upstream[1])
+        await _close(upstream[1])
 
 
-async def _closed(writer: asyncio.StreamWriter) -> None:
+async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()

@@ -37,9 +37,9 @@ def forbid(recorder: Recorder) -> Forbid:
     async def report(route: int, *stores: str, recovered: bool = False) -> Verdict:
         counters = Counters()
         if recovered:
-            counters.succeeded(route, recovered=True)
+            counters.count_success(route, recovered=True)
         for store in stores:
-            counters.forbidden(route, f"profile of {store}", store, "HTTP 403")
+            counters.count_forbidden(route, f"profile of {store}", store, "HTTP 403")
         return (await recorder.report(counters.take(), OPTIONS))[route]
 
     return report
@@ -151,9 +151,9 @@ async def test_forbidden_visits_on_a_blamed_route_do_not_block_new_stores(book: 
 
 async def test_unreported_counts_are_added_to_later_ones() -> None:
     counters = Counters()
-    counters.forbidden(1, "a", "store a", "HTTP 403")
+    counters.count_forbidden(1, "a", "store a", "HTTP 403")
     [taken] = counters.take()
-    counters.forbidden(1, "b", "store b", "HTTP 403")
+    counters.count_forbidden(1, "b", "store b", "HTTP 403")
 
     counters.put_back([taken])
 
@@ -165,8 +165,8 @@ async def test_unreported_counts_are_added_to_later_ones() -> None:
 async def test_visit_without_a_store_is_not_evidence() -> None:
     """Whether a host has an image is no evidence about the upstream."""
     counters = Counters()
-    counters.forbidden(1, "a", "store a", "HTTP 403")
-    counters.succeeded(1, recovered=False)
+    counters.count_forbidden(1, "a", "store a", "HTTP 403")
+    counters.count_success(1, recovered=False)
 
     [counter] = counters.take()
 
@@ -179,7 +179,7 @@ async def test_enabled_route_starts_with_a_clean_record(aconnection: Any, forbid
 
     enabled = await enable_route(aconnection, route.id)
 
-    assert (enabled.standing, enabled.paused_until, enabled.forbidden_with, enabled.failures) == ("active", None, [], 3)
+    assert (enabled.status, enabled.paused_until, enabled.forbidden_with, enabled.failures) == ("active", None, [], 3)
     assert not (await forbid(route.id, "d")).is_blamed
 
 

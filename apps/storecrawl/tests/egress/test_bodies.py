@@ -17,7 +17,7 @@ from storecrawl.egress import Egress, read_body
 from storecrawl.images import Addresses, ImageClient, ImageRefused, ImageUnavailable
 from storecrawl.upstream import Malformed, TooLarge, UpstreamClient
 
-from apps.storecrawl.tests.gzips import MEBIBYTE, nothing, thrice_nothing, two_members
+from apps.storecrawl.tests.gzips import MEBIBYTE, empty_gzip, thrice_nothing, two_members
 
 from .conftest import QUICK
 
@@ -35,7 +35,7 @@ async def serve() -> AsyncIterator[Serve]:
 
     async def start(headers: str, body: bytes, *, endless: bool = False) -> str:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            async with _closing(writer):
+            async with _close_at_end(writer):
                 await reader.readuntil(b"\r\n\r\n")
                 length = "" if endless else f"Content-Length: {len(body)}\r\n"
                 writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{headers}{length}\r\n".encode())
@@ -58,7 +58,7 @@ async def test_nested_content_encodings_are_rejected_without_reading(serve: Serv
     assert len(bomb) < 16_000
     url = await serve("Content-Encoding: gzip, gzip, gzip\r\n", bomb)
 
-    with _spending(1.0), pytest.raises(Malformed, match="coded as 'gzip, gzip, gzip'"):
+    with _cpu_limit(1.0), pytest.raises(Malformed, match="coded as 'gzip, gzip, gzip'"):
         await UpstreamClient(url, options=PATIENT).stores()
 
 
@@ -66,7 +66,7 @@ async def test_image_with_nested_content_encodings_is_rejected_without_reading(s
     url = await serve("Content-Encoding: gzip\r\nContent-Encoding: gzip, gzip\r\n", thrice_nothing(4_096))
     client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=MEBIBYTE, timeout=3_600.0)
 
-    with _spending(1.0), pytest.raises(ImageUnavailable, match="only gzip was requested"):
+    with _cpu_limit(1.0), pytest.raises(ImageUnavailable, match="only gzip was requested"):
         await client.fetch(f"{url}/a.png")
 
 
@@ -79,7 +79,7 @@ async def test_unrequested_content_encoding_is_rejected(serve: Serve, coding: st
 
 
 async def test_single_gzip_layer_without_content_ends_at_the_byte_limit(serve: Serve) -> None:
-    url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
+    url = await serve("Content-Encoding: gzip\r\n", empty_gzip(1), endless=True)
 
     with pytest.raises(TooLarge, match="more than 16777216 bytes"):
         await UpstreamClient(url, options=PATIENT).stores()
@@ -123,7 +123,7 @@ async def test_event_loop_stays_responsive_while_a_body_arrives_in_pieces() -> N
 
 
 async def test_image_without_content_ends_at_the_byte_limit(serve: Serve) -> None:
-    url = await serve("Content-Encoding: gzip\r\n", nothing(1), endless=True)
+    url = await serve("Content-Encoding: gzip\r\n", empty_gzip(1), endless=True)
     client = ImageClient(Egress(), Addresses(["127.0.0.1/32"]), max_bytes=4 * MEBIBYTE, timeout=3_600.0)
 
     with pytest.raises(ImageRefused, match="more than 4194304 bytes"):
@@ -138,14 +138,14 @@ async def test_only_large_responses_are_decompressed_in_a_thread(
     threads: list[str] = []
     in_thread = asyncio.to_thread
 
-    async def counted(work: Callable[..., Any], *args: Any) -> Any:
+    async def count_call(work: Callable[..., Any], *args: Any) -> Any:
         threads.append(work.__name__)
         return await in_thread(work, *args)
 
-    monkeypatch.setattr(asyncio, "to_thread", counted)
+    monkeypatch.setattr(asyncio, "to_thread", count_call)
     await UpstreamClient(url, options=PATIENT).stores()
 
-    assert threads.count("_unpacked") == in_a_thread
+    assert threads.count("_unpack") == in_a_thread
 
 
 @pytest.mark.parametrize("size", [0, 300_000])
@@ -165,23 +165,23 @@ async def test_response_with_trailing_data_is_rejected(serve: Serve) -> None:
 
 
 async def test_only_gzip_is_requested(serve: Serve) -> None:
-    asked: list[bytes] = []
+    requests: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with _closing(writer):
-            asked.append(await reader.readuntil(b"\r\n\r\n"))
+        async with _close_at_end(writer):
+            requests.append(await reader.readuntil(b"\r\n\r\n"))
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(NO_STORES), NO_STORES))
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         await UpstreamClient(f"http://127.0.0.1:{port}", options=PATIENT).stores()
 
-    lines = [line for line in asked[0].decode().lower().split("\r\n") if line.startswith("accept-encoding:")]
+    lines = [line for line in requests[0].decode().lower().split("\r\n") if line.startswith("accept-encoding:")]
     assert lines == ["accept-encoding: gzip"]
 
 
 @contextmanager
-def _spending(most: float) -> Iterator[None]:
+def _cpu_limit(most: float) -> Iterator[None]:
     """Assert that the block, and everything else in this thread, takes at most this much CPU time."""
     began = time.thread_time()
     yield
@@ -189,7 +189,7 @@ def _spending(most: float) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+async def _close_at_end(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
     try:
         yield
         await writer.drain()

@@ -27,8 +27,8 @@ async def main(dsn, routes, rounds):
     recorder, counters = Recorder(dsn), Counters()
     for _ in range(rounds):
         for route in routes:
-            counters.succeeded(route, recovered=True)
-            counters.failed(route, "no answer")
+            counters.count_success(route, recovered=True)
+            counters.count_failure(route, "no answer")
         await recorder.report(counters.take(), EgressOptions())
     await recorder.close()
 
@@ -38,7 +38,7 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 
 async def test_counts_are_recorded_behind_a_pooler_too(database: str, book: Book) -> None:
     route, counters = book.add(), Counters()
-    counters.succeeded(route, recovered=True)
+    counters.count_success(route, recovered=True)
 
     with bouncing(database) as bouncer:
         recorder = Recorder(bouncer.through(database))
@@ -52,10 +52,10 @@ async def test_counts_are_recorded_behind_a_pooler_too(database: str, book: Book
 
 @pytest.mark.parametrize("reload_every", [0.02, 60.0])
 async def test_unexpected_error_is_logged_once_and_loses_no_count(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, caplog: Any, reload_every: float
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any, caplog: Any, reload_every: float
 ) -> None:
     caplog.set_level(logging.WARNING, logger="storecrawl.egress")
-    route, client = book.add(), await leaving(upstream.url, reload_every=reload_every)
+    route, client = book.add(), await make_client(upstream.url, reload_every=reload_every)
     await client.stores()
     await eventually(lambda: book.route(route)["successes"] == 1)
 
@@ -67,15 +67,15 @@ async def test_unexpected_error_is_logged_once_and_loses_no_count(
     await asyncio.to_thread(book.connection.execute, "alter table storecrawl.away rename to routes")
 
     await eventually(lambda: book.route(route)["successes"] == 3)
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == len(set(told))
-    assert all("The egress cannot update its routes" in each for each in told)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == len(set(messages))
+    assert all("The egress cannot update its routes" in each for each in messages)
 
 
 async def test_concurrent_processes_lose_no_counts(database: str, book: Book) -> None:
     routes = [book.add(protocol="http", host=f"10.0.0.{number}", port=1) for number in range(3)]
 
-    codes = await asyncio.gather(*(_reporting(database, order, 100) for order in (routes, routes[::-1])))
+    codes = await asyncio.gather(*(_run_reporter(database, order, 100) for order in (routes, routes[::-1])))
 
     assert codes == [0, 0]
     counted = [(book.route(route)["successes"], book.route(route)["failures"]) for route in routes]
@@ -92,7 +92,7 @@ async def test_closing_an_egress_records_its_counts(upstream: LocalUpstream, boo
     assert book.route(route)["successes"] == 1
 
 
-async def _reporting(database: str, routes: list[int], rounds: int) -> int:
+async def _run_reporter(database: str, routes: list[int], rounds: int) -> int:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", REPORTS, json.dumps([database, routes, rounds])
     )

@@ -45,11 +45,11 @@ CATALOGUE = {
 
 @pytest.mark.parametrize("kind", CATALOGUE)
 async def test_permanent_fault_is_retried_as_documented_and_raises_its_error(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, kind: FaultKind
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, kind: FaultKind
 ) -> None:
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
-    client = await leaving(upstream.url, PATIENT)
+    client = await make_client(upstream.url, PATIENT)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={kind: 1.0}, retry_after_seconds=0))
 
     with pytest.raises(UpstreamFailure) as raised:
@@ -63,22 +63,22 @@ async def test_permanent_fault_is_retried_as_documented_and_raises_its_error(
 
 @pytest.mark.parametrize("kind", CATALOGUE)
 async def test_temporary_fault_still_leads_to_a_response(
-    upstream: LocalUpstream, book: Book, leaving: Any, kind: FaultKind
+    upstream: LocalUpstream, book: Book, make_client: Any, kind: FaultKind
 ) -> None:
     book.add()
-    client = await leaving(upstream.url, replace(QUICK, retries=12))
+    client = await make_client(upstream.url, replace(QUICK, retries=12))
     upstream.set_failures(FaultDial(failure_rate=0.5, weights={kind: 1.0}, retry_after_seconds=0))
 
     assert len(await client.stores()) == upstream.options.stores
 
 
 async def test_unknown_store_does_not_count_against_the_route(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any
 ) -> None:
     route = book.add()
 
     with pytest.raises(UnknownStore) as raised:
-        await (await leaving(upstream.url)).store("nowhere")
+        await (await make_client(upstream.url)).store("nowhere")
 
     assert not raised.value.retryable
     await eventually(lambda: book.route(route)["successes"] == 1)

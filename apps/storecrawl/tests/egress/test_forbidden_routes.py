@@ -22,22 +22,22 @@ Forbid = Callable[..., Any]
 
 
 async def test_forbidden_request_is_retried_over_another_route_with_another_profile(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any
 ) -> None:
     wall, door = await proxy(forbids=True), await proxy()
     book.add(wall), book.add(door)
 
-    stores = await (await leaving(upstream.url)).stores()
+    stores = await (await make_client(upstream.url)).stores()
 
     assert len(stores) == upstream.options.stores
     assert (len(wall.heads), bool(door.heads)) == (1, True)
 
 
 async def test_single_forbidden_store_leaves_the_only_route_in_use(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any
 ) -> None:
     """Each request uses another profile, but all of them are about one store."""
-    route, client = book.add(), await leaving(upstream.url)
+    route, client = book.add(), await make_client(upstream.url)
     walled, *others = [store["id"] for store in World(upstream.options).stores({})]
     upstream.wall_off(walled)
 
@@ -53,11 +53,11 @@ async def test_single_forbidden_store_leaves_the_only_route_in_use(
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
 async def test_route_with_several_forbidden_stores_is_paused_and_others_continue(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, eventually: Any, protocol: str
 ) -> None:
     wall, door = await proxy(protocol=protocol, forbids=True), await proxy()
     route, other = book.add(wall), book.add(door)
-    client = await leaving(upstream.url, replace(QUICK, retries=1))
+    client = await make_client(upstream.url, replace(QUICK, retries=1))
 
     for store in World(upstream.options).stores({}):
         await client.menu(store["id"])
@@ -70,12 +70,12 @@ async def test_route_with_several_forbidden_stores_is_paused_and_others_continue
 
 
 async def test_paused_route_resumes_automatically(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, eventually: Any
 ) -> None:
     wall, door = await proxy(forbids=True), await proxy()
     route = book.add(wall)
     book.add(door)
-    client = await leaving(upstream.url, pause=0.2)
+    client = await make_client(upstream.url, pause=0.2)
     ids = [store["id"] for store in World(upstream.options).stores({})]
     for store in ids:
         await client.menu(store)
@@ -92,52 +92,52 @@ async def test_paused_route_resumes_automatically(
 
 
 async def test_requests_are_held_back_while_the_last_route_is_paused(
-    upstream: LocalUpstream, book: Book, leaving: Any
+    upstream: LocalUpstream, book: Book, make_client: Any
 ) -> None:
-    route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, pause=45.0)
+    route, client = book.add(), await make_client(upstream.url, ONLY_ONCE, pause=45.0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 
-    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
+    errors = [await _raised_by(client.menu(store["id"])) for store in World(upstream.options).stores({})]
 
-    assert [type(error) for error in said] == [Blocked, Blocked, RouteBlamed, NoUsableRoute]
-    assert isinstance(said[-1], NoUsableRoute)
-    assert 40 < said[-1].seconds <= 45
+    assert [type(error) for error in errors] == [Blocked, Blocked, RouteBlamed, NoUsableRoute]
+    assert isinstance(errors[-1], NoUsableRoute)
+    assert 40 < errors[-1].seconds <= 45
     assert book.route(route)["active"]
 
 
 async def test_forbidden_limit_of_zero_disables_blaming(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any
 ) -> None:
-    route, client = book.add(), await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0)
+    route, client = book.add(), await make_client(upstream.url, ONLY_ONCE, forbidden_limit=0)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 
-    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
+    errors = [await _raised_by(client.menu(store["id"])) for store in World(upstream.options).stores({})]
 
-    assert [type(error) for error in said] == [Blocked] * 4
+    assert [type(error) for error in errors] == [Blocked] * 4
     await eventually(lambda: len(book.route(route)["forbidden_with"]) == 4)
     assert book.route(route)["paused_until"] is None
 
 
 async def test_host_that_forbids_every_visit_is_not_contacted_for_a_while(
-    upstream: LocalUpstream, book: Book, leaving: Any
+    upstream: LocalUpstream, book: Book, make_client: Any
 ) -> None:
     """If everything is forbidden on every route, none is to blame, but the host is paused."""
     book.add()
-    client = await leaving(upstream.url, ONLY_ONCE, forbidden_limit=0, breaker_failures=3)
+    client = await make_client(upstream.url, ONLY_ONCE, forbidden_limit=0, breaker_failures=3)
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 
-    said = [await _said(client.menu(store["id"])) for store in World(upstream.options).stores({})]
+    errors = [await _raised_by(client.menu(store["id"])) for store in World(upstream.options).stores({})]
 
-    assert [type(error).__name__ for error in said] == ["Blocked", "Blocked", "Blocked", "CircuitOpen"]
+    assert [type(error).__name__ for error in errors] == ["Blocked", "Blocked", "Blocked", "CircuitOpen"]
 
 
 async def test_route_disabled_by_one_worker_is_no_longer_used_by_others(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, eventually: Any
 ) -> None:
     wall, door = await proxy(), await proxy()
     walled = book.add(wall)
     book.add(door)
-    client = await leaving(upstream.url)
+    client = await make_client(upstream.url)
     book.connection.execute(
         "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'x' where id = %s",
         (walled,),
@@ -160,7 +160,7 @@ async def test_concurrent_reports_on_the_same_routes_lose_no_count(database: str
     assert {book.route(route)["successes"] for route in routes} == {4 * 20}
 
 
-async def _said(request: Any) -> Exception:
+async def _raised_by(request: Any) -> Exception:
     with pytest.raises((UpstreamFailure, RouteBlamed, NoUsableRoute, Exception)) as raised:
         await request
     return raised.value
@@ -170,6 +170,6 @@ async def _reports(database: str, routes: list[int]) -> None:
     recorder, counters = Recorder(database), Counters()
     for _ in range(20):
         for route in routes:
-            counters.succeeded(route, recovered=True)
+            counters.count_success(route, recovered=True)
         await recorder.report(counters.take(), OPTIONS)
     await recorder.close()

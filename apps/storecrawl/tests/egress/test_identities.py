@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Route_
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
-from storecrawl.egress.sessions import Sessions, trusted
+from storecrawl.egress.sessions import Sessions, trusted_certificates
 
-from apps.storecrawl.tests.upstream.conftest import running
+from apps.storecrawl.tests.upstream.conftest import serving_app
 
 from .conftest import Book
 
@@ -29,28 +29,28 @@ def user_agents(heads: list[str]) -> set[str]:
 
 
 async def test_complete_menu_is_fetched_with_one_identity(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any
 ) -> None:
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
-    client = await leaving(upstream.url)
+    client = await make_client(upstream.url)
     store = (await client.stores())[0]
     before = [len(each.heads) for each in (one, other)]
 
     await client.menu(store.id)
 
-    asked = [len(each.heads) - number for each, number in zip((one, other), before, strict=True)]
-    assert sorted(map(bool, asked)) == [False, True]
+    request_counts = [len(each.heads) - number for each, number in zip((one, other), before, strict=True)]
+    assert sorted(map(bool, request_counts)) == [False, True]
     assert max(len(user_agents(each.heads)) for each in (one, other)) == 1
 
 
 async def test_location_of_a_route_is_sent_and_its_language_stays(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any
 ) -> None:
     through = await proxy()
     book.add(through, city="Berlin", country="DE", timezone="Europe/Berlin")
 
-    await (await leaving(upstream.url)).stores()
+    await (await make_client(upstream.url)).stores()
 
     sent = through.heads[0].lower()
     assert "time-zone: europe/berlin" in sent
@@ -67,12 +67,12 @@ async def test_identity_keeps_its_cookies_and_the_next_one_has_none() -> None:
         return response
 
     egress = Egress()
-    async with running(Starlette(routes=[Route_("/", respond)])) as url:
+    async with serving_app(Starlette(routes=[Route_("/", respond)])) as url:
         for is_forbidden in (False, True, False):
             async with egress.visit("here") as visit:
                 session = await visit.ready()
                 await session.http.get(url)
-                await (visit.forbidden("HTTP 403") if is_forbidden else _succeed(visit))
+                await (visit.record_forbidden("HTTP 403") if is_forbidden else _succeed(visit))
     await egress.close()
 
     assert seen == [None, "s1", None]
@@ -127,8 +127,8 @@ async def test_forbidden_profile_is_not_reused_while_others_are_available() -> N
 
 
 async def _succeed(visit: Any) -> None:
-    visit.succeeded()
+    visit.record_success()
 
 
 def _sessions(*, most: int) -> Sessions:
-    return Sessions(load_profiles(), trust=trusted(), most=most, random=Random(1))
+    return Sessions(load_profiles(), trust=trusted_certificates(), most=most, random=Random(1))

@@ -36,7 +36,7 @@ async def direct(upstream: LocalUpstream) -> AsyncIterator[Direct]:
         yield make
 
 
-def limited(seconds: int) -> FaultDial:
+def rate_limit_faults(seconds: int) -> FaultDial:
     return FaultDial(failure_rate=1.0, weights={FaultKind.RATE_LIMITED: 1.0}, retry_after_seconds=seconds)
 
 
@@ -124,7 +124,7 @@ async def test_failed_probe_extends_the_time_without_requests(upstream: LocalUps
 
 
 async def test_rate_limited_response_does_not_open_the_breaker(upstream: LocalUpstream, direct: Direct) -> None:
-    upstream.set_failures(limited(0))
+    upstream.set_failures(rate_limit_faults(0))
     client = direct(breaker_failures=1)
 
     for _ in range(3):
@@ -133,12 +133,12 @@ async def test_rate_limited_response_does_not_open_the_breaker(upstream: LocalUp
 
 
 async def test_rate_limited_route_rests_while_another_is_used(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any
 ) -> None:
     one, other = await proxy(), await proxy()
     book.add(one), book.add(other)
-    client = await leaving(upstream.url, ONLY_ONCE)
-    upstream.set_failures(limited(30))
+    client = await make_client(upstream.url, ONLY_ONCE)
+    upstream.set_failures(rate_limit_faults(30))
     with pytest.raises(RateLimited):
         await client.stores()
     upstream.set_failures(FaultDial())
@@ -150,7 +150,7 @@ async def test_rate_limited_route_rests_while_another_is_used(
 
 
 async def test_wait_requested_by_the_upstream_is_bounded(upstream: LocalUpstream) -> None:
-    upstream.set_failures(limited(80_000))
+    upstream.set_failures(rate_limit_faults(80_000))
 
     async with UpstreamClient(upstream.url, options=replace(ONLY_ONCE, longest_retry_after=100.0)) as client:
         with pytest.raises(RateLimited) as raised:

@@ -11,7 +11,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, EgressOptions, NoActiveRoute, NoUsableRoute, Recorder, RouteProtocol
 from storecrawl.egress.repository import NewRoute
-from storecrawl.egress.sessions import trusted
+from storecrawl.egress.sessions import trusted_certificates
 from storecrawl.images import Addresses, ImageClient, ImageUnavailable
 from storecrawl.upstream import RouteFailed
 
@@ -24,54 +24,61 @@ ONLY_ONCE = replace(QUICK, retries=0)
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
 @pytest.mark.parametrize("credentials", [None, ("me", CANARY)])
 async def test_requests_go_through_the_route(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, protocol: str, credentials: tuple[str, str] | None
+    upstream: LocalUpstream,
+    book: Book,
+    proxy: Any,
+    make_client: Any,
+    protocol: str,
+    credentials: tuple[str, str] | None,
 ) -> None:
     through = await proxy(protocol=protocol, credentials=credentials)
     book.add(through)
 
-    stores = await (await leaving(upstream.url)).stores()
+    stores = await (await make_client(upstream.url)).stores()
 
     assert len(stores) == upstream.options.stores
     assert protocol == "socks5" or through.heads
 
 
 async def test_password_can_come_from_the_workers_environment(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, monkeypatch: pytest.MonkeyPatch
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXY_PASSWORD", CANARY)
     book.add(await proxy(credentials=("me", CANARY)), password=None, password_env="PROXY_PASSWORD")
 
-    assert await (await leaving(upstream.url)).stores()
+    assert await (await make_client(upstream.url)).stores()
 
 
 async def test_route_with_a_missing_variable_is_skipped_with_its_reason(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, eventually: Any
 ) -> None:
     broken = book.add(await proxy(), username="me", password_env="NOT_SET_ANYWHERE")
     book.add()
 
-    assert await (await leaving(upstream.url)).stores()
+    assert await (await make_client(upstream.url)).stores()
     await eventually(lambda: "NOT_SET_ANYWHERE" in (book.route(broken)["last_error"] or ""))
 
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
 async def test_route_with_wrong_credentials_is_replaced_by_another(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, eventually: Any, protocol: str
+    upstream: LocalUpstream, book: Book, proxy: Any, make_client: Any, eventually: Any, protocol: str
 ) -> None:
     through = await proxy(protocol=protocol, credentials=("me", "right"))
     wrong = book.add(through, password=CANARY)
     book.add()
 
-    assert await (await leaving(upstream.url)).stores()
+    assert await (await make_client(upstream.url)).stores()
     await eventually(lambda: book.route(wrong)["failures"] == 1)
     assert book.route(wrong)["active"]
 
 
-async def test_unreachable_proxy_is_a_failure_of_the_route(upstream: LocalUpstream, book: Book, leaving: Any) -> None:
+async def test_unreachable_proxy_is_a_failure_of_the_route(
+    upstream: LocalUpstream, book: Book, make_client: Any
+) -> None:
     book.add(protocol="http", host="127.0.0.1", port=9)
 
     with pytest.raises(RouteFailed):
-        await (await leaving(upstream.url, ONLY_ONCE)).stores()
+        await (await make_client(upstream.url, ONLY_ONCE)).stores()
 
 
 async def test_dead_proxy_counts_against_the_route_and_not_the_image_host(database: str, book: Book) -> None:
@@ -87,33 +94,38 @@ async def test_dead_proxy_counts_against_the_route_and_not_the_image_host(databa
 
 @pytest.mark.parametrize("host", ["1.2.3.999", "no:host"])
 async def test_route_with_an_invalid_address_is_skipped_with_its_reason(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any, host: str
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any, host: str
 ) -> None:
     broken = book.add(protocol="http", host=host, port=1)
     book.add()
 
-    assert await (await leaving(upstream.url)).stores()
+    assert await (await make_client(upstream.url)).stores()
     await eventually(lambda: "is not a valid address" in (book.route(broken)["last_error"] or ""))
 
 
 async def test_proxy_that_does_not_speak_socks_is_a_failure_of_the_route(
-    upstream: LocalUpstream, book: Book, leaving: Any
+    upstream: LocalUpstream, book: Book, make_client: Any
 ) -> None:
     mute = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     book.add(protocol="socks5", host="127.0.0.1", port=mute.sockets[0].getsockname()[1])
 
     async with mute:
         with pytest.raises(RouteFailed, match="does not speak SOCKS5"):
-            await (await leaving(upstream.url, ONLY_ONCE)).stores()
+            await (await make_client(upstream.url, ONLY_ONCE)).stores()
 
 
 @pytest.mark.parametrize("protocol", ["http", "socks5"])
 async def test_password_appears_in_no_message(
-    upstream: LocalUpstream, book: Book, proxy: Any, leaving: Any, caplog: pytest.LogCaptureFixture, protocol: str
+    upstream: LocalUpstream,
+    book: Book,
+    proxy: Any,
+    make_client: Any,
+    caplog: pytest.LogCaptureFixture,
+    protocol: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     book.add(await proxy(protocol=protocol, credentials=("me", "right")), password=CANARY)
-    client = await leaving(upstream.url, ONLY_ONCE)
+    client = await make_client(upstream.url, ONLY_ONCE)
 
     with pytest.raises(RouteFailed) as raised:
         await client.stores()
@@ -124,7 +136,7 @@ async def test_password_appears_in_no_message(
         str(raised.value),
         repr(raised.value.__cause__),
         repr(route),
-        repr(route.proxy(trusted())),
+        repr(route.proxy(trusted_certificates())),
         repr(NewRoute(protocol=RouteProtocol.HTTP, username="me", password=CANARY)),
         route.label,
     ]
@@ -137,10 +149,10 @@ async def test_no_request_is_sent_without_a_route(database: str) -> None:
 
 
 async def test_route_added_later_is_used_after_the_next_load(
-    upstream: LocalUpstream, book: Book, leaving: Any, eventually: Any
+    upstream: LocalUpstream, book: Book, make_client: Any, eventually: Any
 ) -> None:
     first = book.add()
-    client = await leaving(upstream.url, reload_every=0.05)
+    client = await make_client(upstream.url, reload_every=0.05)
     book.connection.execute(
         "update storecrawl.routes set active = false, disabled_at = now(), disabled_because = 'by hand'"
     )

@@ -49,12 +49,12 @@ async def address(door: Any) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def secure(address: str, leaving: Any) -> Any:
-    return partial(leaving, address)
+def secure(address: str, make_client: Any) -> Any:
+    return partial(make_client, address)
 
 
 @pytest.fixture
-def by(proxy: Any, authority: trustme.CA) -> Any:
+def start_proxy(proxy: Any, authority: trustme.CA) -> Any:
     async def start(protocol: str, **how: Any) -> ForwardProxy:
         tls = speaking_as(authority, HERE) if protocol == "https" else None
         started: ForwardProxy = await proxy(protocol=protocol, **({"tls": tls} | how))
@@ -65,12 +65,12 @@ def by(proxy: Any, authority: trustme.CA) -> Any:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_proxy_sees_the_target_of_a_tunnel_but_not_its_content(
-    upstream: LocalUpstream, address: str, book: Book, by: Any, leaving: Any, protocol: str
+    upstream: LocalUpstream, address: str, book: Book, start_proxy: Any, make_client: Any, protocol: str
 ) -> None:
-    through = await by(protocol, credentials=("me", CANARY))
+    through = await start_proxy(protocol, credentials=("me", CANARY))
     book.add(through)
 
-    stores = await (await leaving(address)).stores()
+    stores = await (await make_client(address)).stores()
 
     assert len(stores) == upstream.options.stores
     whereto = "me" if protocol == "socks5" else f"CONNECT {address.removeprefix('https://')} HTTP/1.1"
@@ -80,26 +80,26 @@ async def test_proxy_sees_the_target_of_a_tunnel_but_not_its_content(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_rejected_proxy_credentials_are_reported_with_the_route_without_the_password(
-    book: Book, by: Any, secure: Any, eventually: Any, caplog: Any, protocol: str
+    book: Book, start_proxy: Any, secure: Any, eventually: Any, caplog: Any, protocol: str
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    through = await by(protocol, credentials=("me", "right"))
+    through = await start_proxy(protocol, credentials=("me", "right"))
     route = book.add(through, password=CANARY)
 
     with pytest.raises(RouteFailed, match="rejects the route's credentials") as raised:
         await (await secure(ONLY_ONCE)).stores()
 
     await eventually(lambda: book.route(route)["failures"] == 1)
-    told = [str(raised.value), book.route(route)["last_error"]]
-    assert [f"{protocol}://{HERE}:{through.port}" in text for text in told] == [True, True]
-    assert CANARY not in "".join([*told, repr(raised.value.__cause__), caplog.text])
+    texts = [str(raised.value), book.route(route)["last_error"]]
+    assert [f"{protocol}://{HERE}:{through.port}" in text for text in texts] == [True, True]
+    assert CANARY not in "".join([*texts, repr(raised.value.__cause__), caplog.text])
 
 
 @pytest.mark.parametrize("protocol", ["http", "https"])
 async def test_proxys_own_403_counts_as_forbidden_and_names_the_proxy(
-    book: Book, by: Any, secure: Any, eventually: Any, protocol: str
+    book: Book, start_proxy: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
-    wall = await by(protocol, forbids=True)
+    wall = await start_proxy(protocol, forbids=True)
     route, client = book.add(wall), await secure(ONLY_ONCE)
 
     for state in ("AZ", "CO"):
@@ -116,9 +116,9 @@ async def test_proxys_own_403_counts_as_forbidden_and_names_the_proxy(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_upstreams_403_in_the_tunnel_is_attributed_to_the_upstream(
-    upstream: LocalUpstream, book: Book, by: Any, secure: Any, eventually: Any, protocol: str
+    upstream: LocalUpstream, book: Book, start_proxy: Any, secure: Any, eventually: Any, protocol: str
 ) -> None:
-    route = book.add(await by(protocol))
+    route = book.add(await start_proxy(protocol))
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.BLOCKED: 1.0}))
 
     with pytest.raises(Blocked, match="blocked by the upstream"):
@@ -129,32 +129,32 @@ async def test_upstreams_403_in_the_tunnel_is_attributed_to_the_upstream(
 
 @pytest.mark.parametrize("protocol", ["direct", *PROTOCOLS])
 async def test_wrong_certificate_is_reported_immediately_and_not_retried(
-    door: Any, book: Book, by: Any, leaving: Any, eventually: Any, protocol: str
+    door: Any, book: Book, start_proxy: Any, make_client: Any, eventually: Any, protocol: str
 ) -> None:
-    through = None if protocol == "direct" else await by(protocol)
+    through = None if protocol == "direct" else await start_proxy(protocol)
     route = book.add(through)
 
     async with door("elsewhere.example") as address:
         with pytest.raises(Untrusted, match=f"certificate of {HERE} is not trusted: .*, over route {protocol}"):
-            await (await leaving(address)).stores()
+            await (await make_client(address)).stores()
 
     assert not Untrusted.retryable
     await eventually(lambda: book.route(route)["failures"] == 1)
     assert "is not trusted" in book.route(route)["last_error"]
 
 
-async def test_upstream_with_an_untrusted_certificate_is_rejected(door: Any, book: Book, leaving: Any) -> None:
+async def test_upstream_with_an_untrusted_certificate_is_rejected(door: Any, book: Book, make_client: Any) -> None:
     book.add()
 
     async with door(signer=trustme.CA()) as address:
         with pytest.raises(Untrusted, match="unable to get local issuer certificate"):
-            await (await leaving(address)).stores()
+            await (await make_client(address)).stores()
 
 
 async def test_proxy_with_a_wrong_certificate_is_replaced_by_another_route(
-    book: Book, by: Any, secure: Any, eventually: Any
+    book: Book, start_proxy: Any, secure: Any, eventually: Any
 ) -> None:
-    wrong = book.add(await by("https", tls=speaking_as(trustme.CA(), HERE)))
+    wrong = book.add(await start_proxy("https", tls=speaking_as(trustme.CA(), HERE)))
     book.add()
 
     assert await (await secure()).stores()
@@ -174,16 +174,16 @@ async def test_file_without_certificates_is_rejected_immediately(
 
 
 async def test_route_is_tested_through_its_tunnel(
-    address: str, book: Book, by: Any, database: str, capsys: Any
+    address: str, book: Book, start_proxy: Any, database: str, capsys: Any
 ) -> None:
-    good = book.add(await by("http", credentials=("me", CANARY)))
-    wall = book.add(await by("http", forbids=True))
+    good = book.add(await start_proxy("http", credentials=("me", CANARY)))
+    wall = book.add(await start_proxy("http", forbids=True))
 
     codes = [
         await asyncio.to_thread(run, ["routes", "test", str(route), "--url", address, "--database-url", database])
         for route in (good, wall)
     ]
 
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert codes == [0, 1]
-    assert "which rejects the tunnel" in said
+    assert "which rejects the tunnel" in output

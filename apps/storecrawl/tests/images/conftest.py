@@ -35,14 +35,14 @@ class Site:
     def __init__(self) -> None:
         self.port = 0
         self.answers: dict[str, Response] = {}
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     async def answer(self, request: Request) -> Response:
-        self.asked.append(request)
+        self.requests.append(request)
         return self.answers.get(request.url.path, Response(status_code=404))
 
 

@@ -33,10 +33,10 @@ class Names:
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
-        self.asked.append(host)
+        self.requests.append(host)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -101,8 +101,8 @@ async def test_request_goes_to_the_address_that_was_checked(site: Any, egress: E
     answer = await client.fetch(f"http://pictures.test:{site.port}/a.png")
 
     assert answer.content == b"x"
-    assert site.asked[0].headers["host"] == f"pictures.test:{site.port}"
-    assert names.asked == ["pictures.test"]
+    assert site.requests[0].headers["host"] == f"pictures.test:{site.port}"
+    assert names.requests == ["pictures.test"]
 
 
 async def test_redirect_target_is_checked_too(site: Any, egress: Egress) -> None:
@@ -120,10 +120,10 @@ async def test_number_of_redirects_is_limited(site: Any, egress: Egress) -> None
 
     with pytest.raises(ImageRefused, match="redirects"):
         await client.fetch(f"{site.url}/a.png")
-    assert len(site.asked) == 4
+    assert len(site.requests) == 4
 
 
 async def test_this_machine_is_contacted_only_if_allowed(site: Any, egress: Egress) -> None:
     with pytest.raises(ImageRefused, match="not public"):
         await ImageClient(egress, Addresses(), max_bytes=100).fetch(f"{site.url}/a.png")
-    assert site.asked == []
+    assert site.requests == []

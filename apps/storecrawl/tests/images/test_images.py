@@ -26,7 +26,7 @@ from storecrawl.images import (
     ImageUnavailable,
     Rendition,
     inspect,
-    resized,
+    resize,
 )
 from storecrawl.storage.locate import open_storage
 
@@ -94,16 +94,16 @@ def test_image_is_stored_once_and_can_be_read(
     storage = open_storage(request.getfixturevalue("bucket_url") if bucket else "", tmp_path, "images")
     store, content = ImageStore(storage), picture()
 
-    kept = [store.keep(PLACE, content, "png") for _ in range(2)]
+    stored_files = [store.write(PLACE, content, "png") for _ in range(2)]
 
-    assert kept[0] == kept[1]
-    assert [each.path for each in storage.list()] == [kept[0][0]]
-    assert store.read(*kept[0]) == content
+    assert stored_files[0] == stored_files[1]
+    assert [each.path for each in storage.list()] == [stored_files[0][0]]
+    assert store.read(*stored_files[0]) == content
 
 
 def test_damaged_or_missing_image_is_reported(tmp_path: Path, picture: Callable[..., bytes]) -> None:
     store = ImageStore(open_storage("", tmp_path, "images"))
-    path, sha256 = store.keep(PLACE, picture(), "png")
+    path, sha256 = store.write(PLACE, picture(), "png")
     (tmp_path / "images" / path).write_bytes(b"other")
 
     with pytest.raises(ImageGone, match="checksum"):
@@ -126,13 +126,13 @@ def test_damaged_or_missing_image_is_reported(tmp_path: Path, picture: Callable[
 def test_image_is_scaled_down_and_never_up(
     picture: Callable[..., bytes], wanted: Rendition, size: tuple[int, int]
 ) -> None:
-    with Image.open(io.BytesIO(resized(picture(), wanted, LIMITS))) as image:
+    with Image.open(io.BytesIO(resize(picture(), wanted, LIMITS))) as image:
         assert (image.size, image.format) == (size, wanted.format.upper())
 
 
 def test_truncated_image_cannot_be_resized(picture: Callable[..., bytes]) -> None:
     with pytest.raises(ImageGone):
-        resized(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
+        resize(picture(size=(400, 400))[:200], Rendition(width=10), LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ async def test_unchanged_image_is_not_sent_again(site: Any, egress: Egress) -> N
     answer = await client.fetch(f"{site.url}/a.png", etag='"1"')
 
     assert answer.content is None
-    assert site.asked[0].headers["if-none-match"] == '"1"'
+    assert site.requests[0].headers["if-none-match"] == '"1"'

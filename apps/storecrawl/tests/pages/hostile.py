@@ -22,9 +22,9 @@ async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_o
     shop.route(host=CORPUS, username=CORPUS, city=CORPUS, timezone=CORPUS, last_error=CORPUS)
     shop.route(host="10.0.0.1", paused_until="2100-01-01", paused_because=CORPUS)
     shop.block(store, because=CORPUS)
-    told = json.dumps({CORPUS: CORPUS})
+    raw_object = json.dumps({CORPUS: CORPUS})
     location = shop.location(
-        platform_store_id=CORPUS[:90], name=CORPUS, chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS, raw=told,
+        platform_store_id=CORPUS[:90], name=CORPUS, chain=CORPUS, city=CORPUS, slug=CORPUS, timezone=CORPUS, raw=raw_object,
         menu_url=f"https://menus.example/{CORPUS}", status="needs_investigation", because=CORPUS, decided_by=CORPUS,
         decided_at="now", problems=[CORPUS],
     )  # fmt: skip

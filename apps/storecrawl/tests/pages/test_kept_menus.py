@@ -7,16 +7,16 @@ from storecrawl.pages.menus import Recent
 
 async def test_most_recent_results_are_cached() -> None:
     recent: Recent[str, str] = Recent(2)
-    worked_out: list[str] = []
+    computed_keys: list[str] = []
 
-    async def ask(key: str) -> str:
-        async def work_out() -> str:
-            worked_out.append(key)
+    async def get(key: str) -> str:
+        async def compute() -> str:
+            computed_keys.append(key)
             return key * 2
 
-        return await recent.get(key, work_out)
+        return await recent.get(key, compute)
 
-    answers = [await ask(key) for key in "abacab"]
+    answers = [await get(key) for key in "abacab"]
 
     assert answers == ["aa", "bb", "aa", "cc", "aa", "bb"]
-    assert worked_out == ["a", "b", "c", "b"]
+    assert computed_keys == ["a", "b", "c", "b"]

@@ -14,7 +14,7 @@ from storecrawl.catalog import products
 CHART = re.compile(r'<line-chart id="prices"[^>]* data="([^"]*)"')
 
 
-def named(page: str) -> list[str]:
+def product_names(page: str) -> list[str]:
     return re.findall(r'href="/products/\d+">([^<]+)<', page)
 
 
@@ -33,7 +33,7 @@ async def test_products_can_be_searched_by_name_brand_and_store(
         f"?text=blue&store={sun}&availability=": ["Blue Dream"],
         "?availability=out_of_stock": [],
     }.items():
-        assert named((await http.get(f"/products{question}")).text) == found, question
+        assert product_names((await http.get(f"/products{question}")).text) == found, question
 
 
 async def test_product_shows_all_its_menu_details(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
@@ -57,7 +57,7 @@ async def test_product_shows_all_its_menu_details(http: httpx2.AsyncClient, shop
     page = (await http.get(address)).text
 
     text = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
-    for told in (
+    for sentence in (
         "pain relief 9",
         "Limonene 0.52 %",
         "25% <b>OFF · sale · 25 %",
@@ -65,7 +65,7 @@ async def test_product_shows_all_its_menu_details(http: httpx2.AsyncClient, shop
         "100 mg active",
         "medical use only",
     ):
-        assert told in text, told
+        assert sentence in text, sentence
     assert "Changed on the platform" in text
 
 
@@ -85,7 +85,7 @@ async def test_search_that_reaches_the_read_limit_continues_on_the_next_page(
     found, address = [], "/products?text=Z"
     while address:
         page = (await http.get(address)).text
-        found.append(named(page))
+        found.append(product_names(page))
         following = re.search(r'href="([^"]+)" rel="next"', page)
         address = f"/products{html.unescape(following[1])}" if following else ""
 

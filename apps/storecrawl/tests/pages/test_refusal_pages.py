@@ -19,13 +19,15 @@ async def test_refusals_of_a_payload_are_counted_and_listed(http: httpx2.AsyncCl
     payload = await apply(store, 0, a={}, b={"Name": ""}, c={"Options": ["1g", "1g"], "recPrices": [1, 2]})
     await apply(store, 1, a={}, x={"Options": 7})
 
-    page, told = [(await http.get(path)).text for path in (f"/payloads/{payload}", f"/refusals?payload={payload}")]
+    page, refusals_page = [
+        (await http.get(path)).text for path in (f"/payloads/{payload}", f"/refusals?payload={payload}")
+    ]
 
     assert f'<a href="/refusals?payload={payload}">1</a>' in page
     assert "and 1 options of others" in page
     for text in ("it has no name", "the whole product", "the option occurs twice", ">Sun</a>"):
-        assert text in told
-    assert "Options is not a list" not in told
+        assert text in refusals_page
+    assert "Options is not a list" not in refusals_page
 
 
 async def test_refusals_of_a_store_form_one_list(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:
@@ -34,9 +36,9 @@ async def test_refusals_of_a_store_form_one_list(http: httpx2.AsyncClient, shop:
         await apply(store, hour, a={}, b={"Name": ""})
     await apply(other, 2, a={}, x={"Options": 7})
 
-    told, everything = [(await http.get(path)).text for path in (f"/refusals?store={store}", "/refusals")]
+    refusals_page, everything = [(await http.get(path)).text for path in (f"/refusals?store={store}", "/refusals")]
 
-    assert (told.count("it has no name"), told.count("Options is not a list")) == (2, 0)
+    assert (refusals_page.count("it has no name"), refusals_page.count("Options is not a list")) == (2, 0)
     assert (everything.count("it has no name"), everything.count("Options is not a list")) == (2, 1)
     assert f'href="/refusals?store={store}"' in (await http.get(f"/stores/{store}")).text
 

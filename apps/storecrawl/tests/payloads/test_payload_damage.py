@@ -96,7 +96,7 @@ def test_file_with_trailing_data_is_corrupt(
 ) -> None:
     content = b"{}" + b" " * (size - 2)
     (root / plant).write_bytes(gzip.compress(content, 1, mtime=0) + tail)
-    roomy = store.within(Limits(max_ratio=10_000))
+    roomy = store.with_limits(Limits(max_ratio=10_000))
 
     with pytest.raises(PayloadCorrupt):
         roomy.read(plant, hashlib.sha256(content).hexdigest(), size)

@@ -75,7 +75,7 @@ def test_writer_killed_at_any_step_leaves_a_complete_file_or_none(
 def test_files_left_by_a_killed_writer_are_collected_and_the_retry_succeeds(
     tmp_path: Path, source: Path, document: bytes
 ) -> None:
-    root = _with_a_temporary_file(tmp_path, source)
+    root = _killed_folder(tmp_path, source)
     store = PayloadStore(FolderStorage(root))
 
     written = store.write(7, document, task_id=1, attempt=2)
@@ -92,7 +92,7 @@ def _write(root: Path, source: Path, victim: int, moment: str) -> subprocess.Com
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
-def _with_a_temporary_file(folder: Path, source: Path) -> Path:
+def _killed_folder(folder: Path, source: Path) -> Path:
     """Return the folder of a writer killed at the first step that leaves a temporary file."""
     for victim in range(1, 100):
         root = folder / f"killed-{victim}"

@@ -74,12 +74,12 @@ async def test_known_id_is_found_without_an_upstream_request(crawl: Any, upstrea
     """The locations found by discovery are searched first."""
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")
-    asked = upstream.stats()["requests"]
+    requests_before = upstream.stats()["requests"]
 
     await crawl.run(_entry(f"https://menus.example/dispensary/{slug}"))
 
     assert crawl.value(RESULT)["way"] == "location"
-    assert upstream.stats()["requests"] == asked
+    assert upstream.stats()["requests"] == requests_before
 
 
 async def test_undiscovered_store_is_found_promoted_and_crawled(crawl: Any) -> None:

@@ -60,7 +60,7 @@ async def upstream() -> AsyncIterator[LocalUpstream]:
 
 
 @pytest.fixture
-async def crawled(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> Any:
+async def faulty_crawl(crawl_with: Callable[..., Any], upstream: LocalUpstream) -> Any:
     """The crawl with the store's first menu in its catalog; its host is never paused."""
     crawl = crawl_with(retry_first=0.01, backoff=0.001, breaker_failures=1000)
     async with UpstreamClient(upstream.url) as client:
@@ -76,33 +76,35 @@ def test_every_kind_of_fault_has_an_outcome() -> None:
 
 @pytest.mark.parametrize("kind", OUTCOMES)
 async def test_permanent_fault_has_its_outcome_and_leaves_the_catalog_intact(
-    crawled: Any, upstream: LocalUpstream, kind: FaultKind
+    faulty_crawl: Any, upstream: LocalUpstream, kind: FaultKind
 ) -> None:
     upstream.set_failures(_always(kind))
-    before = crawled.rows(CATALOG)
+    before = faulty_crawl.rows(CATALOG)
 
     expected = OUTCOMES[kind]
 
-    await crawled.run(FETCH)
+    await faulty_crawl.run(FETCH)
 
-    [(handler, state, attempts, said, is_later)] = crawled.rows(LAST_TASK)
-    assert (handler, state) == (expected.handler, expected.state), said
+    [(handler, state, attempts, error_text, is_later)] = faulty_crawl.rows(LAST_TASK)
+    assert (handler, state) == (expected.handler, expected.state), error_text
     assert expected.attempts in {None, attempts}
-    assert re.search(expected.says, said)
+    assert re.search(expected.says, error_text)
     assert is_later == expected.later
-    assert (crawled.rows(CATALOG) == before) == (state != "completed")
+    assert (faulty_crawl.rows(CATALOG) == before) == (state != "completed")
 
 
-async def test_temporary_fault_costs_only_attempts(crawled: Any, upstream: LocalUpstream) -> None:
+async def test_temporary_fault_costs_only_attempts(faulty_crawl: Any, upstream: LocalUpstream) -> None:
     upstream.set_failures(_always(FaultKind.UNAVAILABLE))
-    [fetch] = crawled.enqueue(FETCH)
-    async with working(crawled.app, crawled.database):
-        await crawled.until(lambda: crawled.value("select attempt from rolecall.all_tasks where id = %s", fetch) > 1)
+    [fetch] = faulty_crawl.enqueue(FETCH)
+    async with working(faulty_crawl.app, faulty_crawl.database):
+        await faulty_crawl.until(
+            lambda: faulty_crawl.value("select attempt from rolecall.all_tasks where id = %s", fetch) > 1
+        )
         upstream.set_failures(FaultDial())
-    await crawled.run()
+    await faulty_crawl.run()
 
-    assert crawled.states() == {"completed"}
-    assert crawled.value("select count(*) from storecrawl.payloads where applied_at is not null") == 2
+    assert faulty_crawl.states() == {"completed"}
+    assert faulty_crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 2
 
 
 def _always(kind: FaultKind) -> FaultDial:

@@ -20,35 +20,35 @@ FETCHED = "select sum((result ->> 'kept')::int)::int from rolecall.all_tasks whe
 
 
 @pytest.fixture
-async def pictured(crawl_with: Callable[..., Any]) -> Any:
+async def image_crawl(crawl_with: Callable[..., Any]) -> Any:
     crawl = crawl_with(images=True, image_networks=("127.0.0.1/32",))
     await crawl.run(NewTask(handler="store_discovery"))
     return crawl
 
 
-async def test_image_shared_by_many_products_is_fetched_once(pictured: Any) -> None:
-    files = list(open_storage("", pictured.settings.data_dir, "images").list())
+async def test_image_shared_by_many_products_is_fetched_once(image_crawl: Any) -> None:
+    files = list(open_storage("", image_crawl.settings.data_dir, "images").list())
 
-    assert 0 < pictured.value(NAMED) == pictured.value(KEPT) == pictured.value(FETCHED) == len(files)
-    assert {each.path for each in files} == {path for (path,) in pictured.rows("select path from storecrawl.images")}
-
-
-async def test_stored_image_is_not_fetched_again(pictured: Any) -> None:
-    before = pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
-
-    await pictured.run(NewTask(handler="payload_fetch_all"))
-
-    assert pictured.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'") == before
-    assert pictured.value(KEPT) == pictured.value(NAMED)
+    assert 0 < image_crawl.value(NAMED) == image_crawl.value(KEPT) == image_crawl.value(FETCHED) == len(files)
+    assert {each.path for each in files} == {path for (path,) in image_crawl.rows("select path from storecrawl.images")}
 
 
-async def test_due_image_is_requested_with_its_etag(pictured: Any) -> None:
-    store = pictured.value("select min(store_id) from storecrawl.images")
-    pictured.rows("update storecrawl.images set due_at = clock_timestamp() where store_id = %s returning id", store)
+async def test_stored_image_is_not_fetched_again(image_crawl: Any) -> None:
+    before = image_crawl.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'")
 
-    await pictured.run(NewTask(handler="image_fetch", payload={"store_id": store}))
+    await image_crawl.run(NewTask(handler="payload_fetch_all"))
 
-    result = pictured.value(
+    assert image_crawl.value("select count(*) from rolecall.all_tasks where handler = 'image_fetch'") == before
+    assert image_crawl.value(KEPT) == image_crawl.value(NAMED)
+
+
+async def test_due_image_is_requested_with_its_etag(image_crawl: Any) -> None:
+    store = image_crawl.value("select min(store_id) from storecrawl.images")
+    image_crawl.rows("update storecrawl.images set due_at = clock_timestamp() where store_id = %s returning id", store)
+
+    await image_crawl.run(NewTask(handler="image_fetch", payload={"store_id": store}))
+
+    result = image_crawl.value(
         "select result from rolecall.all_tasks where handler = 'image_fetch' order by id desc limit 1"
     )
     assert (result["kept"], result["failed"]) == (0, 0)
@@ -70,11 +70,11 @@ async def test_no_image_is_requested_without_the_setting(crawl: Any) -> None:
     assert crawl.value("select count(*) from storecrawl.images") == 0
 
 
-async def test_images_are_served_scaled_with_an_etag_and_shown_on_pages(pictured: Any) -> None:
-    product, image, sha256 = pictured.rows(
+async def test_images_are_served_scaled_with_an_etag_and_shown_on_pages(image_crawl: Any) -> None:
+    product, image, sha256 = image_crawl.rows(
         "select p.id, i.id, i.sha256 from storecrawl.products p join storecrawl.images i on i.url = p.image_url limit 1"
     )[0]
-    application = unguarded(pictured.database, pictured.app)
+    application = unguarded(image_crawl.database, image_crawl.app)
     transport = httpx2.ASGITransport(app=application)
     async with (
         application.router.lifespan_context(application),

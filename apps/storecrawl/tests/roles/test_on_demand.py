@@ -79,8 +79,8 @@ async def test_schedule_can_be_limited_to_one_state(crawl: Any) -> None:
 
     fetched = "select payload ->> 'store_id' from rolecall.all_tasks where handler = 'payload_fetch'"
     assert crawl.rows(fetched) == [("1",)]
-    told = "select last_task_count, last_error from rolecall.schedules where name = 'of ZZ'"
-    assert crawl.rows(told) == [(1, None)]
+    schedule_query = "select last_task_count, last_error from rolecall.schedules where name = 'of ZZ'"
+    assert crawl.rows(schedule_query) == [(1, None)]
 
 
 async def test_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:

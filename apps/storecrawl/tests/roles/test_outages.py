@@ -59,7 +59,7 @@ async def test_database_outage_spends_no_attempt(
             assert back.rows(ended) == [("completed", 1, None)] * 2
 
 
-class _Asked:
+class _StubContext:
     """The part of a context that the middleware uses."""
 
     class log:  # noqa: N801 - an attribute
@@ -84,7 +84,7 @@ async def test_only_a_database_outage_snoozes_the_task(error: Exception, is_outa
     async def handler() -> Any:
         raise error
 
-    call = Postponement()(_Asked(), handler)  # type: ignore[arg-type]  # a stand-in
+    call = Postponement()(_StubContext(), handler)  # type: ignore[arg-type]  # a stand-in
 
     if is_outage:
         assert isinstance(await call, Snooze)

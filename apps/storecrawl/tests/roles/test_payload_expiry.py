@@ -41,7 +41,7 @@ class Keeper:
             client.enqueue_many([*open_tasks, NewTask(handler="payload_expiry")])
         await drain(app, self._database, timeout=50.0)
 
-    def kept(self) -> list[int]:
+    def stored_payloads(self) -> list[int]:
         rows = self._connection.execute("select id, expired_at from storecrawl.payloads order by id").fetchall()
         files = {each for each, _ in rows if self.shop.file_of(each).exists()}
         assert files == {each for each, expired_at in rows if expired_at is None}
@@ -59,7 +59,7 @@ async def test_everything_is_kept_permanently_without_a_policy(keeper: Keeper) -
 
     await keeper.expire()
 
-    assert keeper.kept() == payloads
+    assert keeper.stored_payloads() == payloads
 
 
 async def test_newest_payloads_of_each_store_are_kept(keeper: Keeper) -> None:
@@ -69,7 +69,7 @@ async def test_newest_payloads_of_each_store_are_kept(keeper: Keeper) -> None:
 
     await keeper.expire(keep_last=3)
 
-    assert keeper.kept() == [*one[1:], *other]
+    assert keeper.stored_payloads() == [*one[1:], *other]
 
 
 async def test_payloads_older_than_the_kept_days_expire(keeper: Keeper) -> None:
@@ -78,7 +78,7 @@ async def test_payloads_older_than_the_kept_days_expire(keeper: Keeper) -> None:
 
     await keeper.expire(keep_days=2)
 
-    assert keeper.kept() == payloads[1:]
+    assert keeper.stored_payloads() == payloads[1:]
 
 
 async def test_file_is_kept_if_either_rule_keeps_it(keeper: Keeper) -> None:
@@ -87,7 +87,7 @@ async def test_file_is_kept_if_either_rule_keeps_it(keeper: Keeper) -> None:
 
     await keeper.expire(keep_days=2, keep_last=3)
 
-    assert keeper.kept() == payloads[1:]
+    assert keeper.stored_payloads() == payloads[1:]
 
 
 async def test_latest_two_payloads_for_comparison_are_kept_at_any_age(keeper: Keeper) -> None:
@@ -96,7 +96,7 @@ async def test_latest_two_payloads_for_comparison_are_kept_at_any_age(keeper: Ke
 
     await keeper.expire(keep_days=1, keep_last=1)
 
-    assert keeper.kept() == payloads[1:]
+    assert keeper.stored_payloads() == payloads[1:]
 
 
 async def test_unapplied_payload_is_kept(keeper: Keeper) -> None:
@@ -107,7 +107,7 @@ async def test_unapplied_payload_is_kept(keeper: Keeper) -> None:
 
     await keeper.expire(keep_last=1)
 
-    assert keeper.kept() == [unapplied, *newest]
+    assert keeper.stored_payloads() == [unapplied, *newest]
 
 
 async def test_payload_of_an_open_task_is_kept(keeper: Keeper) -> None:
@@ -118,7 +118,7 @@ async def test_payload_of_an_open_task_is_kept(keeper: Keeper) -> None:
 
     await keeper.expire(replay, keep_last=2)
 
-    assert keeper.kept() == [payloads[0], *payloads[2:]]
+    assert keeper.stored_payloads() == [payloads[0], *payloads[2:]]
 
 
 async def test_already_deleted_file_is_marked(keeper: Keeper) -> None:
@@ -129,7 +129,7 @@ async def test_already_deleted_file_is_marked(keeper: Keeper) -> None:
 
     await keeper.expire(keep_last=1)
 
-    assert keeper.kept() == payloads[1:]
+    assert keeper.stored_payloads() == payloads[1:]
 
 
 async def test_expired_payload_is_reported_as_gone_with_the_reason(

@@ -69,15 +69,15 @@ async def test_payload_refreshed_twice_changes_nothing(crawl: Any) -> None:
 
 async def test_unchanged_menu_is_fetched_and_stored_but_not_read_again(crawl: Any) -> None:
     await crawl.run(DISCOVER)
-    kept = crawl.value("select count(*) from storecrawl.product_snapshots")
+    snapshot_count = crawl.value("select count(*) from storecrawl.product_snapshots")
 
     stores = crawl.rows("select id from storecrawl.stores order by id")
     await crawl.run(*(NewTask(handler="payload_fetch", payload={"store_id": store}) for (store,) in stores))
 
     assert crawl.states() == {"completed"}
     assert crawl.value("select count(*) from storecrawl.payloads where repeats is not null") == 5
-    assert crawl.value("select count(*) from storecrawl.product_snapshots") == kept
-    assert crawl.value("select count(*) from storecrawl.captured_products") == 2 * kept
+    assert crawl.value("select count(*) from storecrawl.product_snapshots") == snapshot_count
+    assert crawl.value("select count(*) from storecrawl.captured_products") == 2 * snapshot_count
     of_last = "select result from rolecall.all_tasks where handler = 'product_refresh' order by id desc limit 1"
     assert crawl.value(of_last)["unchanged"] > 0
 

@@ -74,7 +74,7 @@ async def test_every_product_for_sale_is_in_the_catalog(crawl: Crawl, upstream: 
         " join storecrawl.stores on stores.id = store_id group by 1"
     ))  # fmt: skip
     assert {store: set(ids) for store, ids in known.items()} == {
-        store["id"]: world.offered(store["id"], 0) for store in world.stores({})
+        store["id"]: world.offered_products(store["id"], 0) for store in world.stores({})
     }
     kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawl).values() for each in pages}
     assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
@@ -124,7 +124,7 @@ async def test_response_rejected_by_its_status_alone_is_not_stored(single: Crawl
     await single.run(FETCH)
 
     [(_, error)] = single.rows(LAST, "payload_fetch")
-    assert ("HTTP 503" in error, server.asked > 0) == (True, True)
+    assert ("HTTP 503" in error, server.request_count > 0) == (True, True)
     assert single.value("select count(*) from storecrawl.raw_menus") == 0
 
 
@@ -142,10 +142,10 @@ async def test_only_the_newest_rejected_responses_of_a_store_are_kept(single: Cr
         server.body = b'{"data": NaN}' + b" " * number
         await single.run(FETCH.options(key=f"store:{number}"))
 
-    kept = single.rows("select storage_path, expired_at is null from storecrawl.raw_menus order by id")
+    raw_files = single.rows("select storage_path, expired_at is null from storecrawl.raw_menus order by id")
     root: Path = single.settings.data_dir / "payloads"
-    assert [is_kept for _, is_kept in kept] == [False, False, True, True, True]
-    assert [(root / path).exists() for path, _ in kept] == [False, False, True, True, True]
+    assert [is_kept for _, is_kept in raw_files] == [False, False, True, True, True]
+    assert [(root / path).exists() for path, _ in raw_files] == [False, False, True, True, True]
 
 
 BAD = {
@@ -169,8 +169,8 @@ async def test_invalid_product_is_dropped_alone_and_recorded_with_its_reason(
     await single.run(FETCH)
 
     assert single.value("select count(*) from storecrawl.products") == 78
-    [(external_id, option, said)] = single.rows("select external_id, option, reason from storecrawl.refusals")
-    assert (external_id, option, reason in said) == (key, None, True)
+    [(external_id, option, stored_reason)] = single.rows("select external_id, option, reason from storecrawl.refusals")
+    assert (external_id, option, reason in stored_reason) == (key, None, True)
     counted = "select refused_products, refused_options, applied_count, complete from storecrawl.payloads"
     assert single.rows(counted) == [(1, 0, 78, True)]
 

@@ -32,7 +32,7 @@ where made.handler = 'product_resync'
 """
 
 
-def generated(crawl: Any) -> list[NewTask]:
+def resync_tasks(crawl: Any) -> list[NewTask]:
     _, tasks = resync(crawl.value(STORES), datetime.now(UTC).date(), 1)
     return tasks
 
@@ -40,7 +40,7 @@ def generated(crawl: Any) -> list[NewTask]:
 async def test_resync_fetches_in_its_own_task_and_continues_with_product_refresh(crawl: Any) -> None:
     await crawl.run(DISCOVER)
 
-    await crawl.run(*generated(crawl))
+    await crawl.run(*resync_tasks(crawl))
 
     assert crawl.rows(FETCHED) == [("product_resync", 5, 5)]
     assert crawl.rows(FOLLOWED) == [("product_resync", "product_refresh")]
@@ -51,11 +51,11 @@ async def test_scaling_target_of_resyncs_counts_pending_fetches(crawl: Any) -> N
     await crawl.run(DISCOVER)
     before = crawl.value(TARGET)
 
-    crawl.enqueue(*generated(crawl))
-    asked = crawl.value(TARGET)
+    crawl.enqueue(*resync_tasks(crawl))
+    target = crawl.value(TARGET)
     await crawl.run()
 
-    assert (before, asked, crawl.value(TARGET)) == (0, 5, 0)
+    assert (before, target, crawl.value(TARGET)) == (0, 5, 0)
     assert crawl.value("select count(*) from storecrawl.payloads") == 10
 
 
@@ -65,7 +65,7 @@ async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[
         crawl = crawl_with(upstream=upstream.url, page_pause=PAUSE_SECONDS)
         await crawl.run(DISCOVER)
 
-        await crawl.run(*generated(crawl))
+        await crawl.run(*resync_tasks(crawl))
 
     runs, rate, slots = crawl.rows(
         "select measured_runs, tasks_per_worker_hour, (select max(slots) from rolecall.workers)"

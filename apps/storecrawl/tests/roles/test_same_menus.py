@@ -32,11 +32,11 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def note(where: Any, name: str) -> None:
         real = getattr(where, name)
 
-        def noting(*args: Any, **kwargs: Any) -> Any:
+        def record_call(*args: Any, **kwargs: Any) -> Any:
             done.append(name)
             return real(*args, **kwargs)
 
-        monkeypatch.setattr(where, name, noting)
+        monkeypatch.setattr(where, name, record_call)
 
     note(client, "page_in")
     note(client, "menu_of")
@@ -60,7 +60,7 @@ async def test_repeats_have_complete_files_of_their_own(crawl: Crawl) -> None:
     await crawl.run(*FETCH_ALL)
 
     assert len({path for _, _, *paths, _, _ in crawl.rows(KEPT) for path in paths}) == 20
-    assert list(differing(crawl)) == []
+    assert list(find_differences(crawl)) == []
 
 
 async def test_changed_menu_is_read(crawl: Crawl, upstream: LocalUpstream, looked_into: list[str]) -> None:
@@ -72,7 +72,7 @@ async def test_changed_menu_is_read(crawl: Crawl, upstream: LocalUpstream, looke
 
     assert crawl.states() == {"completed"}
     assert {"page_in", "packed_menu"} <= set(looked_into)
-    assert list(differing(crawl)) == []
+    assert list(find_differences(crawl)) == []
 
 
 @pytest.mark.parametrize("damage", ["gone", "damaged"])
@@ -97,7 +97,7 @@ def documents(crawl: Crawl, first: int = 0) -> list[bytes]:
     return [gzip.decompress((root / path).read_bytes()) for _, _, path, *_ in rows]
 
 
-def differing(crawl: Crawl) -> Iterator[str]:
+def find_differences(crawl: Crawl) -> Iterator[str]:
     """Return payloads whose document, size or product count does not match their responses."""
     root = crawl.settings.data_dir / "payloads"
     for _, platform_id, path, raw_path, count, size in crawl.rows(KEPT):

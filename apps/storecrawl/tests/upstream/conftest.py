@@ -55,13 +55,13 @@ async def serve() -> AsyncIterator[Serve]:
 
         async def start(respond: Responder) -> str:
             app = Starlette(routes=[Route("/{path:path}", respond, methods=["GET", "POST"])])
-            return await stack.enter_async_context(running(app))
+            return await stack.enter_async_context(serving_app(app))
 
         yield start
 
 
 @asynccontextmanager
-async def running(app: Starlette) -> AsyncIterator[str]:
+async def serving_app(app: Starlette) -> AsyncIterator[str]:
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))

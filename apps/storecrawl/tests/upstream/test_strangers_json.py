@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 from storecrawl.upstream import FetchedMenu, Malformed, Unavailable
-from storecrawl.upstream.strangers_json import NotJson, read_json, read_members
+from storecrawl.upstream.untrusted_json import NotJson, read_json, read_members
 
 from .conftest import ClientFor, Serve
 
@@ -153,7 +153,7 @@ def test_any_response_is_either_read_or_rejected(noise: bytes, begin: int, end: 
     assert msgspec.json.encode(document)
 
 
-async def fetched(serve: Serve, client_for: ClientFor, body: bytes) -> FetchedMenu:
+async def fetch_menu(serve: Serve, client_for: ClientFor, body: bytes) -> FetchedMenu:
     async def respond(_: Request) -> Response:
         return Response(body, media_type="application/json")
 
@@ -167,7 +167,7 @@ async def test_invalid_product_is_dropped_without_losing_its_menu(
     """Each of these used to make the whole store fail permanently."""
     text, key = UNREADABLE[kind]
 
-    menu = await fetched(serve, client_for, answer(product("a"), text, product("c")))
+    menu = await fetch_menu(serve, client_for, answer(product("a"), text, product("c")))
 
     assert [each["_id"] for each in menu.products] == ["a", "c"]
     [refused] = menu.document()["fetched"]["refused"]
@@ -202,4 +202,4 @@ async def test_error_message_distinguishes_malformed_from_cut(
     serve: Serve, client_for: ClientFor, body: bytes, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        await fetched(serve, client_for, body)
+        await fetch_menu(serve, client_for, body)

@@ -93,9 +93,11 @@ async def test_document_lists_the_products_missing_from_each_walk(
     client = client_for(upstream.url)
     for store in await client.stores():
         menu = await client.menu(store.id, store.pricing_types)
-        told = {Kind(each["pricingType"], each["mode"]): each["lacks"] for each in menu.document()["fetched"]["walks"]}
+        lacks_by_kind = {
+            Kind(each["pricingType"], each["mode"]): each["lacks"] for each in menu.document()["fetched"]["walks"]
+        }
 
-        assert told == {
+        assert lacks_by_kind == {
             kind: [product["_id"] for product in menu.products if product["_id"] not in walk.products]
             for kind, walk in menu.walks.items()
         }
@@ -135,7 +137,7 @@ async def test_store_with_both_price_lists_shows_rec_only_and_med_only_products(
 
     for store in both:
         menu = await client.menu(store.id, store.pricing_types)
-        assert {product["_id"] for product in menu.products} == world.offered(store.id, 0)
+        assert {product["_id"] for product in menu.products} == world.offered_products(store.id, 0)
     lists = [menu.walks[Kind(name, MenuMode.FULL)].products.keys() for name in ("rec", "med")]
     assert lists[0] != lists[1]
 

@@ -26,7 +26,7 @@ time.sleep(60)
 
 
 @contextmanager
-def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -44,7 +44,7 @@ def is_running(pid: int) -> bool:
 
 
 async def test_process_prints_its_url_and_responds_there(client_for: ClientFor) -> None:
-    with started("--stores", "4", "--seed", "9") as (_, url):
+    with started_process("--stores", "4", "--seed", "9") as (_, url):
         stores = await client_for(url).stores()
 
     assert len(stores) == 4
@@ -52,7 +52,7 @@ async def test_process_prints_its_url_and_responds_there(client_for: ClientFor) 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_process_stops_gracefully_on_a_signal(number: signal.Signals) -> None:
-    with started("--stores", "2") as (process, _):
+    with started_process("--stores", "2") as (process, _):
         process.send_signal(number)
 
         assert process.wait(timeout=40) == 0
@@ -73,7 +73,7 @@ def test_process_exits_when_its_parent_is_killed() -> None:
 def test_restarted_process_with_the_same_epoch_continues_in_time() -> None:
     epoch = str(time.time() - 500)
     for _ in range(2):
-        with started("--stores", "2", "--step-seconds", "100", "--epoch", epoch) as (_, url):
+        with started_process("--stores", "2", "--step-seconds", "100", "--epoch", epoch) as (_, url):
             assert httpx2.get(f"{url}/_control/stats", trust_env=False, timeout=40).json()["step"] >= 5
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.answers import Answerer, GraphqlRequest
-from storecrawl.demo.upstream.queries import QueryBook
+from storecrawl.demo.upstream.queries import QueryStore
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
 from storecrawl.upstream import UpstreamClient
@@ -34,7 +34,7 @@ async def http(upstream: LocalUpstream) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-def by_hash(operation: Operation, variables: dict[str, Any], digest: str) -> dict[str, str]:
+def hash_request(operation: Operation, variables: dict[str, Any], digest: str) -> dict[str, str]:
     extensions = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
     return {
         "operationName": operation.name,
@@ -53,7 +53,7 @@ def test_every_client_operation_is_valid_in_the_schema(operation: Operation) -> 
 
 
 def test_products_operation_requests_complete_products() -> None:
-    assert QueryBook(make_schema()).find(PRODUCTS.text, None).whole_products
+    assert QueryStore(make_schema()).find(PRODUCTS.text, None).whole_products
 
 
 def test_spliced_products_equal_products_executed_field_by_field() -> None:
@@ -111,11 +111,11 @@ async def test_stale_configured_hash_is_replaced_by_the_built_in_one(
 
 async def test_accepted_hash_is_tried_first_from_then_on(serve: Serve, client_for: ClientFor) -> None:
     """Hashes rotate, and an upstream that accepts no texts knows only some of the configured ones."""
-    asked: list[str] = []
+    digests: list[str] = []
 
     async def respond(request: Request) -> Response:
-        asked.append(json.loads(request.query_params["extensions"])["persistedQuery"]["sha256Hash"])
-        if asked[-1] == "b" * 64:
+        digests.append(json.loads(request.query_params["extensions"])["persistedQuery"]["sha256Hash"])
+        if digests[-1] == "b" * 64:
             return JSONResponse({"data": {"filteredDispensaries": []}})
         return JSONResponse({"errors": [{"message": "PersistedQueryNotFound"}]})
 
@@ -123,14 +123,14 @@ async def test_accepted_hash_is_tried_first_from_then_on(serve: Serve, client_fo
     await client.stores()
     await client.stores()
 
-    assert [digest[0] for digest in asked] == ["a", "b", "b"]
+    assert [digest[0] for digest in digests] == ["a", "b", "b"]
 
 
 @pytest.mark.parametrize(("operation", "status"), [(STORES, 200), (PRODUCTS, 400)], ids=["stores", "products"])
 async def test_unknown_hash_has_the_error_code_of_apollo(
     http: httpx2.AsyncClient, operation: Operation, status: int
 ) -> None:
-    answer = await http.get("/api-3/graphql", params=by_hash(operation, {}, STALE_HASH), headers=PREFLIGHT)
+    answer = await http.get("/api-3/graphql", params=hash_request(operation, {}, STALE_HASH), headers=PREFLIGHT)
 
     assert answer.status_code == status
     assert answer.json()["errors"][0]["message"] == "PersistedQueryNotFound"
@@ -138,7 +138,7 @@ async def test_unknown_hash_has_the_error_code_of_apollo(
 
 
 async def test_get_request_without_the_preflight_header_is_rejected(http: httpx2.AsyncClient) -> None:
-    answer = await http.get("/graphql", params=by_hash(STORES, {}, STORES.digest))
+    answer = await http.get("/graphql", params=hash_request(STORES, {}, STORES.digest))
 
     assert answer.status_code == 400
 
@@ -174,27 +174,27 @@ async def test_bad_request_has_its_error_code(http: httpx2.AsyncClient, document
 
 
 @pytest.mark.parametrize(
-    ("asked", "field", "expected"),
+    ("criteria", "field", "expected"),
     [
         ({"types": ["Flower"]}, "type", {"Flower"}),
         ({"strainTypes": ["Indica"]}, "strainType", {"Indica"}),
         ({"Status": "Inactive"}, "Status", {"Inactive"}),
     ],
 )
-def test_filter_returns_only_matching_products(asked: dict[str, Any], field: str, expected: set[str]) -> None:
+def test_filter_returns_only_matching_products(criteria: dict[str, Any], field: str, expected: set[str]) -> None:
     world = World(replace(SMALL_WORLD, menu_median=400))
     store = max(world.directory.open_until(0), key=lambda candidate: candidate.menu_size).id
 
-    page = world.page({"dispensaryId": store, "bypassOnlineThresholds": True, **asked}, 0, 100)
+    page = world.page({"dispensaryId": store, "bypassOnlineThresholds": True, **criteria}, 0, 100)
 
     assert {msgspec.json.decode(product)[field] for product in page.products} == expected
 
 
 def test_products_can_be_found_by_their_ids() -> None:
     world = World(SMALL_WORLD)
-    asked = {"dispensaryId": world.directory.open_until(0)[0].id}
-    wanted = msgspec.json.decode(world.page(asked, 0, 100).products[3])["_id"]
+    criteria = {"dispensaryId": world.directory.open_until(0)[0].id}
+    wanted = msgspec.json.decode(world.page(criteria, 0, 100).products[3])["_id"]
 
-    page = world.page({**asked, "productIds": [wanted]}, 0, 100)
+    page = world.page({**criteria, "productIds": [wanted]}, 0, 100)
 
     assert page.total_count == 1

@@ -62,7 +62,7 @@ async def test_ambiguous_words_match_no_store(serve: Serve, client_for: ClientFo
         await client_for(await serve(respond)).resolve("green-door")
 
 
-def walled(results: list[dict[str, str]]) -> Responder:
+def blocked_pages(results: list[dict[str, str]]) -> Responder:
     async def respond(request: Request) -> Response:
         if request.url.path != "/graphql":
             return HTMLResponse("<h1>blocked</h1>", 403)
@@ -72,14 +72,14 @@ def walled(results: list[dict[str, str]]) -> Responder:
 
 
 async def test_search_is_used_if_the_page_is_walled_off(serve: Serve, client_for: ClientFor) -> None:
-    url = await serve(walled([{"id": "a", "name": "Green Door", "cName": "green-door-2"}]))
+    url = await serve(blocked_pages([{"id": "a", "name": "Green Door", "cName": "green-door-2"}]))
 
     assert (await client_for(url, ONLY_ONCE).resolve("green-door")).store.id == "a"
 
 
 async def test_wall_is_reported_if_nothing_else_led_to_the_store(serve: Serve, client_for: ClientFor) -> None:
     with pytest.raises(Blocked):
-        await client_for(await serve(walled([])), ONLY_ONCE).resolve("green-door")
+        await client_for(await serve(blocked_pages([])), ONLY_ONCE).resolve("green-door")
 
 
 async def test_entry_point_without_a_store_is_an_unknown_store(client: UpstreamClient) -> None:

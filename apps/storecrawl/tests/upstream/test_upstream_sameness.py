@@ -8,9 +8,9 @@ import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.upstream import ClientOptions, MenuMode, RawPage, UpstreamClient
 from storecrawl.upstream import client as client_module
+from storecrawl.upstream.digests import Digests
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.pages import ListPage, page_in
-from storecrawl.upstream.sameness import Digests
 
 from .conftest import QUICK, ClientFor
 
@@ -27,31 +27,31 @@ OTHERS = [
 def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     read: list[int] = []
 
-    def noting(reply: Reply, number: int) -> ListPage:
+    def record_page(reply: Reply, number: int) -> ListPage:
         read.append(number)
         return page_in(reply, number)
 
-    monkeypatch.setattr(client_module, "page_in", noting)
+    monkeypatch.setattr(client_module, "page_in", record_page)
     return read
 
 
-async def fetched(asker: UpstreamClient, store_id: str) -> tuple[list[str], list[RawPage]]:
+async def fetch(client: UpstreamClient, store_id: str) -> tuple[list[str], list[RawPage]]:
     answers: list[RawPage] = []
-    await asker.menu(store_id)  # the client learns the known hash
-    menu = await asker.menu(store_id, keep=answers.append)
+    await client.menu(store_id)  # the client learns the known hash
+    menu = await client.menu(store_id, keep=answers.append)
     return list(menu.digests), answers
 
 
 async def test_pages_of_an_unchanged_menu_are_not_parsed(
     client_for: ClientFor, upstream: LocalUpstream, looked_into: list[int]
 ) -> None:
-    asker = client_for(upstream.url, SHORT)
-    store = (await asker.stores())[0].id
-    digests, before = await fetched(asker, store)
+    client = client_for(upstream.url, SHORT)
+    store = (await client.stores())[0].id
+    digests, before = await fetch(client, store)
     looked_into.clear()
     after: list[RawPage] = []
 
-    same = await asker.menu_unless_same(store, ("rec",), digests, keep=after.append)
+    same = await client.menu_unless_same(store, ("rec",), digests, keep=after.append)
 
     assert (same, looked_into, len(digests)) == (None, [], len(before))
     assert after == before
@@ -61,48 +61,48 @@ async def test_pages_of_an_unchanged_menu_are_not_parsed(
 async def test_menu_with_one_changed_page_equals_a_complete_read(
     client_for: ClientFor, upstream: LocalUpstream, differs: int
 ) -> None:
-    asker = client_for(upstream.url, SHORT)
-    store = (await asker.stores())[0].id
-    digests, before = await fetched(asker, store)
+    client = client_for(upstream.url, SHORT)
+    store = (await client.stores())[0].id
+    digests, before = await fetch(client, store)
     digests[differs] = digests[differs][:-1] + "-"
     after: list[RawPage] = []
 
-    menu = await asker.menu_unless_same(store, ("rec",), digests, keep=after.append)
+    menu = await client.menu_unless_same(store, ("rec",), digests, keep=after.append)
 
     assert menu is not None
-    assert menu.document() == (await asker.menu(store)).document()
+    assert menu.document() == (await client.menu(store)).document()
     assert after == before
 
 
 async def test_menu_changed_at_the_upstream_is_read(client_for: ClientFor, upstream: LocalUpstream) -> None:
-    asker = client_for(upstream.url, SHORT)
-    store = (await asker.stores())[0].id
-    digests, _ = await fetched(asker, store)
+    client = client_for(upstream.url, SHORT)
+    store = (await client.stores())[0].id
+    digests, _ = await fetch(client, store)
     upstream.advance()
 
-    menu = await asker.menu_unless_same(store, ("rec",), digests)
+    menu = await client.menu_unless_same(store, ("rec",), digests)
 
     assert menu is not None
-    assert menu.document() == (await asker.menu(store)).document()
+    assert menu.document() == (await client.menu(store)).document()
 
 
 @pytest.mark.parametrize("options", OTHERS)
 async def test_responses_to_different_client_options_do_not_count_as_unchanged(
     client_for: ClientFor, upstream: LocalUpstream, options: ClientOptions
 ) -> None:
-    asker, other = client_for(upstream.url, SHORT), client_for(upstream.url, options)
-    store = (await asker.stores())[0].id
-    digests, _ = await fetched(other, store)
+    client, other = client_for(upstream.url, SHORT), client_for(upstream.url, options)
+    store = (await client.stores())[0].id
+    digests, _ = await fetch(other, store)
 
-    assert await asker.menu_unless_same(store, ("rec",), digests) is not None
+    assert await client.menu_unless_same(store, ("rec",), digests) is not None
 
 
 async def test_digests_of_one_price_list_do_not_cover_both(client_for: ClientFor, upstream: LocalUpstream) -> None:
-    asker = client_for(upstream.url, SHORT)
-    store = (await asker.stores())[0].id
-    digests, _ = await fetched(asker, store)
+    client = client_for(upstream.url, SHORT)
+    store = (await client.stores())[0].id
+    digests, _ = await fetch(client, store)
 
-    menu = await asker.menu_unless_same(store, ("rec", "med"), digests)
+    menu = await client.menu_unless_same(store, ("rec", "med"), digests)
 
     assert menu is not None
     assert {kind.pricing_type for kind in menu.walks} == {"rec", "med"}
@@ -120,20 +120,20 @@ def test_same_responses_for_another_store_are_another_menu() -> None:
 async def test_rejected_responses_are_excluded_from_the_menu_digests(
     client_for: ClientFor, upstream: LocalUpstream
 ) -> None:
-    asker = client_for(upstream.url, replace(SHORT, retries=12))
-    store = (await asker.stores())[0].id
-    digests, _ = await fetched(asker, store)
+    client = client_for(upstream.url, replace(SHORT, retries=12))
+    store = (await client.stores())[0].id
+    digests, _ = await fetch(client, store)
     kinds = (FaultKind.ERRORS, FaultKind.SCHEMA_DRIFT, FaultKind.ROTATED)
     upstream.set_failures(FaultDial(failure_rate=0.4, weights=dict.fromkeys(kinds, 1.0)))
-    failing, answers = await fetched(asker, store)
+    failing, answers = await fetch(client, store)
 
     assert len(answers) > len(digests)
     assert failing == digests
-    assert await asker.menu_unless_same(store, ("rec",), digests) is None
+    assert await client.menu_unless_same(store, ("rec",), digests) is None
 
 
 async def test_menu_with_an_empty_page_is_read_each_time(client: UpstreamClient) -> None:
     """Upstreams with races send such pages, and the next response cannot be predicted."""
-    digests, answers = await fetched(client, "f" * 24)
+    digests, answers = await fetch(client, "f" * 24)
 
     assert (digests, bool(answers)) == ([], True)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from storecrawl.demo.upstream.directory import StoreDirectory
-from storecrawl.demo.upstream.menus import MenuBook
+from storecrawl.demo.upstream.menus import MenuCache
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.stores import WorldStore
 
@@ -81,7 +81,7 @@ FIELDS = [
 
 @pytest.fixture(scope="module")
 def sample() -> list[tuple[WorldStore, list[Product]]]:
-    book = MenuBook(OPTIONS)
+    book = MenuCache(OPTIONS)
     stores = StoreDirectory(OPTIONS).open_until(0)
     return [(store, [msgspec.json.decode(entry.full) for entry in book.menu(store, 2)]) for store in stores[:40]]
 

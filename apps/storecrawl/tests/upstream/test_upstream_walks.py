@@ -10,7 +10,7 @@ import pytest
 from storecrawl.upstream import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
 from storecrawl.upstream.options import RetryRule
 from storecrawl.upstream.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
-from storecrawl.upstream.strangers_json import Unread
+from storecrawl.upstream.untrusted_json import Unread
 
 from .conftest import QUICK
 
@@ -23,14 +23,14 @@ def page(ids: str, total_count: int | None, total_pages: int | None) -> ListPage
 
 
 class Book:
-    """Repeats a list of pages; `asked` are the requested page numbers."""
+    """Repeats a list of pages; `requested_pages` are the requested page numbers."""
 
     def __init__(self, *pages: ListPage) -> None:
         self.pages = pages
-        self.asked: list[int] = []
+        self.requested_pages: list[int] = []
 
     async def fetch(self, number: int) -> ListPage:
-        self.asked.append(number)
+        self.requested_pages.append(number)
         return replace(self.pages[number], number=number)
 
 
@@ -39,7 +39,7 @@ async def test_walk_stops_at_an_empty_page() -> None:
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
 
-    assert (book.asked, walk.is_complete) == ([0, 1], False)
+    assert (book.requested_pages, walk.is_complete) == ([0, 1], False)
 
 
 async def test_walk_stops_when_all_products_are_collected() -> None:
@@ -47,7 +47,7 @@ async def test_walk_stops_when_all_products_are_collected() -> None:
 
     await walk_pages(book.fetch, QUICK, RULE)
 
-    assert book.asked == [0]
+    assert book.requested_pages == [0]
 
 
 async def test_walk_stops_at_the_page_limit() -> None:
@@ -55,7 +55,7 @@ async def test_walk_stops_at_the_page_limit() -> None:
 
     walk = await walk_twice_if_short(book.fetch, replace(QUICK, page_cap=4), RULE)
 
-    assert (book.asked, len(walk.products)) == ([0, 1, 2, 3], 4)
+    assert (book.requested_pages, len(walk.products)) == ([0, 1, 2, 3], 4)
 
 
 async def test_incomplete_walk_is_repeated_once() -> None:
@@ -63,7 +63,7 @@ async def test_incomplete_walk_is_repeated_once() -> None:
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
 
-    assert (book.asked, list(walk.products)) == ([0, 1, 0, 1], ["a", "b", "c"])
+    assert (book.requested_pages, list(walk.products)) == ([0, 1, 0, 1], ["a", "b", "c"])
 
 
 async def test_product_without_any_key_is_kept_for_the_normalizer() -> None:
@@ -80,24 +80,24 @@ class Race:
     def __init__(self, empty_times: int, empty: ListPage) -> None:
         self.empty_times = empty_times
         self.empty = empty
-        self.asked = 0
+        self.request_count = 0
 
     async def fetch(self, number: int) -> ListPage:
         assert number == 0
-        self.asked += 1
-        return self.empty if self.asked <= self.empty_times else page("ab", 2, 1)
+        self.request_count += 1
+        return self.empty if self.request_count <= self.empty_times else page("ab", 2, 1)
 
 
 @pytest.mark.parametrize("empty", [page("", 0, 0), page("", 2, 1)], ids=["counts none", "counts some"])
-@pytest.mark.parametrize(("empty_times", "asked", "found"), [(1, 2, 2), (3, 4, 2), (9, 4, 0)])
+@pytest.mark.parametrize(("empty_times", "request_count", "found"), [(1, 2, 2), (3, 4, 2), (9, 4, 0)])
 async def test_empty_first_page_is_requested_three_more_times(
-    empty: ListPage, empty_times: int, asked: int, found: int
+    empty: ListPage, empty_times: int, request_count: int, found: int
 ) -> None:
     race = Race(empty_times, empty)
 
     walk = await walk_pages(race.fetch, QUICK, RULE)
 
-    assert (race.asked, len(walk.products)) == (asked, found)
+    assert (race.request_count, len(walk.products)) == (request_count, found)
 
 
 async def test_empty_page_in_the_middle_does_not_make_a_menu_complete() -> None:
@@ -121,7 +121,7 @@ async def test_uncounted_walk_continues_to_an_empty_page_and_is_never_complete()
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
 
-    assert (book.asked, list(walk.products), walk.is_complete) == ([0, 1, 2], list("abcd"), False)
+    assert (book.requested_pages, list(walk.products), walk.is_complete) == ([0, 1, 2], list("abcd"), False)
 
 
 async def test_uncounted_walk_ends_when_pages_contain_nothing_new() -> None:
@@ -129,7 +129,7 @@ async def test_uncounted_walk_ends_when_pages_contain_nothing_new() -> None:
 
     walk = await walk_pages(book.fetch, QUICK, RULE)
 
-    assert (book.asked, list(walk.products)) == ([0, 1], ["a", "b"])
+    assert (book.requested_pages, list(walk.products)) == ([0, 1], ["a", "b"])
 
 
 async def test_unreadable_products_count_as_collected() -> None:
@@ -139,7 +139,7 @@ async def test_unreadable_products_count_as_collected() -> None:
 
     walk = await walk_twice_if_short(book.fetch, QUICK, RULE)
 
-    assert (book.asked, walk.is_complete) == ([0], True)
+    assert (book.requested_pages, walk.is_complete) == ([0], True)
 
 
 async def test_later_document_of_a_product_wins_but_its_nulls_erase_nothing() -> None:

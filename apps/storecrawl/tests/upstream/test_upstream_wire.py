@@ -67,8 +67,8 @@ async def test_request_by_hash_is_a_get_with_three_parameters(
 ) -> None:
     await client_for(await serve(scribe.respond)).cities("AZ")
 
-    [asked] = scribe.by_get
-    assert asked == {
+    [request_query] = scribe.by_get
+    assert request_query == {
         "operationName": "getAllCitiesByState",
         "variables": '{"state":"AZ"}',
         "extensions": f'{{"persistedQuery":{{"version":1,"sha256Hash":"{CITIES.digest}"}}}}',
@@ -131,10 +131,10 @@ async def test_page_of_products_is_requested_by_number_and_size(
 ) -> None:
     await client_for(await serve(scribe.respond), replace(ONLY_ONCE, page_size=50)).menu("a" * 24)
 
-    asked = scribe.variables()
+    variables = scribe.variables()
     assert scribe.by_get[0]["operationName"] == PRODUCTS.name == "FilteredProducts"
-    assert asked.keys() == {"productsFilter", "page", "perPage", "includeEnterpriseSpecials"}
-    assert (asked["page"], asked["perPage"], asked["includeEnterpriseSpecials"]) == (0, 50, False)
+    assert variables.keys() == {"productsFilter", "page", "perPage", "includeEnterpriseSpecials"}
+    assert (variables["page"], variables["perPage"], variables["includeEnterpriseSpecials"]) == (0, 50, False)
 
 
 async def test_two_modes_differ_only_in_the_thresholds(serve: Serve, client_for: ClientFor, scribe: Scribe) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from storecrawl.demo.upstream.clock import SimulatedClock, epoch_text
 from storecrawl.demo.upstream.directory import StoreDirectory
-from storecrawl.demo.upstream.menus import MenuBook
+from storecrawl.demo.upstream.menus import MenuCache
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.stores import WorldStore
 
@@ -21,13 +21,13 @@ BIG = next(store for store in STORES if 500 <= store.menu_size <= 700)
 
 
 def menu_bytes(options: UpstreamOptions, store: WorldStore, step: int) -> list[bytes]:
-    return [entry.full for entry in MenuBook(options).menu(store, step)]
+    return [entry.full for entry in MenuCache(options).menu(store, step)]
 
 
 def documents(store: WorldStore, step: int) -> dict[str, dict[str, Any]]:
     return {
         document["_id"]: document
-        for document in (msgspec.json.decode(entry.full) for entry in MenuBook(OPTIONS).menu(store, step))
+        for document in (msgspec.json.decode(entry.full) for entry in MenuCache(OPTIONS).menu(store, step))
     }
 
 
@@ -69,22 +69,25 @@ def test_most_products_remain_after_one_step() -> None:
 def test_prices_specials_and_stock_change_over_a_week(field: str) -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 42)
-    kept = before.keys() & after.keys()
+    common_keys = before.keys() & after.keys()
 
-    assert any(before[key][field] != after[key][field] for key in kept)
-    assert any(before[key]["Prices"] == after[key]["Prices"] for key in kept)
+    assert any(before[key][field] != after[key][field] for key in common_keys)
+    assert any(before[key]["Prices"] == after[key]["Prices"] for key in common_keys)
 
 
 def test_stock_moves_within_one_step_but_most_prices_do_not() -> None:
     store = next(s for s in STORES if s.menu_size > 400 and s.habits.stock_source == "manual")
     before, after = documents(store, 0), documents(store, 1)
-    kept = before.keys() & after.keys()
+    common_keys = before.keys() & after.keys()
     moved = Counter(
-        field for key in kept for field in ("manualInventory", "Prices") if before[key][field] != after[key][field]
+        field
+        for key in common_keys
+        for field in ("manualInventory", "Prices")
+        if before[key][field] != after[key][field]
     )
 
-    assert moved["manualInventory"] > 0.2 * len(kept)
-    assert 0 < moved["Prices"] < 0.1 * len(kept)
+    assert moved["manualInventory"] > 0.2 * len(common_keys)
+    assert 0 < moved["Prices"] < 0.1 * len(common_keys)
 
 
 def test_products_vanish_and_new_ones_appear_over_a_week() -> None:

@@ -16,16 +16,16 @@ from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
 from rolecall_import.reading import (
     INNER,
     UNKNOWN,
-    Found,
-    apart,
+    Findings,
     code_of,
-    fitting,
-    found_task,
+    constant_policy,
     literal,
+    make_functions_unique,
     options_of,
     payload_of,
+    read_task,
     seconds,
-    steady,
+    valid_name,
     value_of,
 )
 from rolecall_import.sources import Function, Source, Sources
@@ -50,7 +50,7 @@ class Reader:
     """What is known while the files are gone through."""
 
     def __init__(self, sources: Sources) -> None:
-        self._found = Found("celery", sources)
+        self._findings = Findings("celery", sources)
         self._settings: dict[str, tuple[Source, ast.expr]] = {}
         # Of the beat schedule, what is set one by one.
         self._entries: list[tuple[Source, str, ast.expr]] = []
@@ -59,121 +59,125 @@ class Reader:
 
     def read(self) -> Inventory:
         self._read_settings()
-        for source, function in self._found.sources.functions():
+        for source, function in self._findings.sources.functions():
             for decorator in function.decorator_list:
                 if self._declares(source, decorator):
                     self._add(source, function, options_of(decorator))
-        self._find_hidden()
-        apart(self._found.inventory.tasks)
+        self._report_unsupported()
+        make_functions_unique(self._findings.inventory.tasks)
         self._read_schedules()
-        calls = Calls(self._found, self._tasks, self._apps)
-        for source, node, done in self._found.sources.calls():
+        calls = Calls(self._findings, self._tasks, self._apps)
+        for source, node, handled in self._findings.sources.calls():
             if isinstance(node, ast.Call) and _is_periodic(node):
                 self._periodic(source, node)
-                done.add(node)
+                handled.add(node)
             elif calls.read(source, node):
-                done.add(node)
-        return self._found.inventory.in_order()
+                handled.add(node)
+        return self._findings.inventory.in_order()
 
-    def _find_hidden(self) -> None:
+    def _report_unsupported(self) -> None:
         """Tell of tasks that are classes, or stand within functions."""
-        for source, inner in self._found.sources.within(Function):
+        for source, inner in self._findings.sources.nested_definitions(Function):
             for decorator in inner.decorator_list:
                 if self._declares(source, decorator):
-                    self._found.gap(source, decorator, f"def {inner.name}", INNER)
-        for source, kind in self._found.sources.within(ast.ClassDef, top=True):
-            if any(self._found.means(source, base).startswith("celery.") for base in kind.bases):
+                    self._findings.gap(source, decorator, f"def {inner.name}", INNER)
+        for source, kind in self._findings.sources.nested_definitions(ast.ClassDef, top=True):
+            if any(self._findings.full_name(source, base).startswith("celery.") for base in kind.bases):
                 reason = (
                     "a task that is a class: declare its run() as a function, and what stands around it as middleware"
                 )
-                self._found.gap(source, kind.bases[0], f"class {kind.name}", reason)
+                self._findings.gap(source, kind.bases[0], f"class {kind.name}", reason)
 
     def _read_settings(self) -> None:
         modules = self._settings_of_calls()
-        for source, target, value in self._found.sources.assignments():
-            if isinstance(value, ast.Call) and self._found.means(source, value.func) == "celery.Celery":
-                self._apps.add(self._found.means(source, target))
+        for source, target, value in self._findings.sources.assignments():
+            if isinstance(value, ast.Call) and self._findings.full_name(source, value.func) == "celery.Celery":
+                self._apps.add(self._findings.full_name(source, target))
             if (setting := _setting(target, among_settings=source.module in modules)) is not None:
                 self._set(source, setting, value)
             elif isinstance(target, ast.Subscript) and _setting(target.value, among_settings=False) == "beat_schedule":
                 self._entries.append((source, code_of(target.slice).strip("'"), value))
         for name, (source, value) in self._settings.items():
             if value_of(value) is UNKNOWN and not isinstance(value, ast.Dict):
-                self._found.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
+                self._findings.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
 
     def _settings_of_calls(self) -> set[str]:
         """Take what `conf.update(...)` sets; return the modules that `config_from_object` names."""
         modules: set[str] = set()
-        for source, node, _ in self._found.sources.calls():
+        for source, node, _ in self._findings.sources.calls():
             verb = code_of(node.func) if isinstance(node, ast.Call) else ""
             if not isinstance(node, ast.Call) or not verb.endswith((".config_from_object", ".conf.update")):
                 continue
             if verb.endswith(".config_from_object"):
                 modules.update(str(value_of(each)) for each in node.args[:1])
                 continue
-            said = options_of(node) | {name: value for given in node.args for name, value in _entries(given)}
-            for name, value in said.items():
+            keywords = options_of(node) | {name: value for argument in node.args for name, value in _entries(argument)}
+            for name, value in keywords.items():
                 self._set(source, todays_name(name), value)
         return modules
 
     def _set(self, source: Source, name: str, value: ast.expr) -> None:
         if name in REFUSED and _matters(value_of(value), when_off=name in REFUSED_WHEN_OFF):
-            self._found.gap(source, value, f"{name} = {code_of(value)}", REFUSED[name])
+            self._findings.gap(source, value, f"{name} = {code_of(value)}", REFUSED[name])
         elif name in SETTINGS:
             self._settings[name] = (source, value)
 
     def _declares(self, source: Source, decorator: ast.expr) -> bool:
-        named = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if self._found.means(source, named) in {"celery.shared_task", "celery.app.shared_task"}:
+        reference = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if self._findings.full_name(source, reference) in {"celery.shared_task", "celery.app.shared_task"}:
             return True
-        return isinstance(named, ast.Attribute) and named.attr == "task" and self._is_app(source, named.value)
+        return (
+            isinstance(reference, ast.Attribute) and reference.attr == "task" and self._is_app(source, reference.value)
+        )
 
     def _is_app(self, source: Source, node: ast.expr) -> bool:
-        return self._found.means(source, node) in self._apps
+        return self._findings.full_name(source, node) in self._apps
 
-    def _add(self, source: Source, function: Function, said: Mapping[str, ast.expr]) -> None:
-        options = {word: value_of(node) for word, node in said.items()}
+    def _add(self, source: Source, function: Function, keywords: Mapping[str, ast.expr]) -> None:
+        options = {word: value_of(node) for word, node in keywords.items()}
         bound = options.get("bind") is True
-        named = options.get("name")
-        name = named if isinstance(named, str) else f"{source.module}.{function.name}"
-        task = found_task(self._found.sources, source, function, name, skipping=1 if bound else 0)
-        task.name = fitting(name, task.notes)
+        given_name = options.get("name")
+        name = given_name if isinstance(given_name, str) else f"{source.module}.{function.name}"
+        task = read_task(self._findings.sources, source, function, name, skipping=1 if bound else 0)
+        task.name = valid_name(name, task.notes)
         task.context = bound
-        routed = None
+        routed_queue = None
         try:
-            routed = queue_of(name, self._setting("task_routes"))
+            routed_queue = queue_of(name, self._setting("task_routes"))
         except InvalidDeclaration as error:
             task.notes.append(str(error))
-        role = options.get("queue") or routed or self._setting("task_default_queue") or "celery"
+        role = options.get("queue") or routed_queue or self._setting("task_default_queue") or "celery"
         task.words["role"] = literal(role if isinstance(role, str) else "celery")
-        _add_attempts(task, said, options, retries=_retries_itself(function))
-        limit = seconds(said.get("time_limit")) or self._setting("task_time_limit")
+        _add_attempts(task, keywords, options, retries=_retries_itself(function))
+        limit = seconds(keywords.get("time_limit")) or self._setting("task_time_limit")
         if limit:
             task.words["timeout"] = literal(limit)
-        self._note(source, function, task, said, options)
+        self._note(source, function, task, keywords, options)
         self._tasks[name] = task
-        self._found.add(source, function, task)
+        self._findings.add(source, function, task)
 
     def _note(
         self,
         source: Source,
         function: Function,
         task: FoundTask,
-        said: Mapping[str, ast.expr],
+        keywords: Mapping[str, ast.expr],
         options: Mapping[str, Any],
     ) -> None:
-        for word, node in said.items():
+        for word, node in keywords.items():
             if word in REFUSED_OF_A_TASK and _matters(options[word], when_off=f"task_{word}" in REFUSED_WHEN_OFF):
-                self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED_OF_A_TASK[word])
+                self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED_OF_A_TASK[word])
             elif options[word] is UNKNOWN and word not in {"autoretry_for", "dont_autoretry_for", "expires", "throws"}:
                 task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
         if options.get("ignore_result"):
             task.notes.append("its result was ignored: return None")
         for word in ("priority", "expires"):
-            if word in said:
-                task.notes.append(f"each call was made with {word}={code_of(said[word])}: say it by using({word}=...)")
+            if word in keywords:
+                task.notes.append(
+                    f"each call was made with {word}={code_of(keywords[word])}: say it by using({word}=...)"
+                )
         if task.context:
-            task.notes += sorted({SELF[word] for word in _asked_of_self(function) if word in SELF})
+            task.notes += sorted({SELF[word] for word in _self_attributes(function) if word in SELF})
 
     def _setting(self, name: str) -> Any:
         """The value of a setting that is a literal; None for any other."""
@@ -186,69 +190,76 @@ class Reader:
             source, node = self._settings["beat_schedule"]
             entries += [(source, name, entry) for name, entry in _entries(node)]
         for source, name, entry in entries:
-            said = dict(_entries(entry))
-            self._schedule(source, entry, name, value_of(said.get("task")), said)
+            keywords = dict(_entries(entry))
+            self._schedule(source, entry, name, value_of(keywords.get("task")), keywords)
 
     def _periodic(self, source: Source, call: ast.Call) -> None:
         signature = call.args[1]
-        task = self._found.task_of(source, signature.func.value) if is_signature(signature) else None  # type: ignore[attr-defined]  # looked at
+        task = self._findings.task_of(source, signature.func.value) if is_signature(signature) else None  # type: ignore[attr-defined]  # looked at
         name = value_of(options_of(call).get("name"))
-        told = name if isinstance(name, str) else code_of(signature)
+        schedule_name = name if isinstance(name, str) else code_of(signature)
         if task is None or not isinstance(signature, ast.Call):
-            self._found.gap(source, call, code_of(call), "its task is not among those that were found")
+            self._findings.gap(source, call, code_of(call), "its task is not among those that were found")
             return
-        said: dict[str, ast.expr] = {"schedule": call.args[0], "args": ast.Tuple(elts=signature.args, ctx=ast.Load())}
-        said["kwargs"] = ast.Dict(
+        keywords: dict[str, ast.expr] = {
+            "schedule": call.args[0],
+            "args": ast.Tuple(elts=signature.args, ctx=ast.Load()),
+        }
+        keywords["kwargs"] = ast.Dict(
             keys=[ast.Constant(word.arg) for word in signature.keywords],
             values=[word.value for word in signature.keywords],
         )
-        self._schedule(source, call, told, task.name, said)
+        self._schedule(source, call, schedule_name, task.name, keywords)
 
-    def _schedule(self, source: Source, node: ast.expr, name: str, task: Any, said: Mapping[str, ast.expr]) -> None:
-        rhythm = self._rhythm(source, said.get("schedule"))
+    def _schedule(self, source: Source, node: ast.expr, name: str, task: Any, keywords: Mapping[str, ast.expr]) -> None:
+        rhythm = self._rhythm(source, keywords.get("schedule"))
         if not isinstance(task, str) or rhythm is None:
             reason = "its rhythm is no crontab, timedelta or number that stands in the code, or cron reads it otherwise"
-            self._found.gap(source, node, f"schedule {name}: {code_of(node)}", reason)
+            self._findings.gap(source, node, f"schedule {name}: {code_of(node)}", reason)
             return
         words = dict([rhythm])
         zone = self._setting("timezone")
         if isinstance(zone, str) and zone != "UTC":
             words["zone"] = literal(zone)
-        found = self._tasks.get(task)
-        payload = payload_of(found, said)
+        handler_task = self._tasks.get(task)
+        payload = payload_of(handler_task, keywords)
         if isinstance(payload, str):
-            self._found.gap(source, node, f"schedule {name}", payload)
+            self._findings.gap(source, node, f"schedule {name}", payload)
             return
         if payload:
             words["payload"] = literal(payload)
-        if "options" in said:
-            self._found.gap(source, said["options"], f"schedule {name}: options", "say them where the task is declared")
-        handler = found.name if found else task
-        self._found.inventory.schedules.append(
+        if "options" in keywords:
+            self._findings.gap(
+                source, keywords["options"], f"schedule {name}: options", "say them where the task is declared"
+            )
+        handler = handler_task.name if handler_task else task
+        self._findings.inventory.schedules.append(
             FoundSchedule(name=name, task=handler, place=source.place(node), words=words)
         )
 
     def _rhythm(self, source: Source, node: ast.expr | None) -> tuple[str, str] | None:
-        if isinstance(node, ast.Call) and self._found.means(source, node.func) == "celery.schedules.crontab":
+        if isinstance(node, ast.Call) and self._findings.full_name(source, node.func) == "celery.schedules.crontab":
             parts = {word: value_of(part) for word, part in options_of(node).items()}
             parts |= dict(zip(("minute", "hour", "day_of_week"), map(value_of, node.args), strict=False))
             try:
                 return None if UNKNOWN in parts.values() else ("cron", literal(crontab(**parts).expression))
             except (InvalidSchedule, TypeError):
                 return None
-        if isinstance(node, ast.Call) and self._found.means(source, node.func) == "celery.schedules.schedule":
+        if isinstance(node, ast.Call) and self._findings.full_name(source, node.func) == "celery.schedules.schedule":
             node = node.args[0] if node.args else options_of(node).get("run_every")
         every = seconds(node)
         return None if not every else ("every", literal(every))
 
 
-def _add_attempts(task: FoundTask, said: Mapping[str, ast.expr], options: Mapping[str, Any], *, retries: bool) -> None:
+def _add_attempts(
+    task: FoundTask, keywords: Mapping[str, ast.expr], options: Mapping[str, Any], *, retries: bool
+) -> None:
     """Say how often a task is tried: Celery repeats what was told to be, and with late acks what was lost."""
-    by_itself = "autoretry_for" in said
-    if not (by_itself or retries):
-        late = options.get("acks_late") is True
-        task.words["max_attempts"] = "3" if late else "1"
-        if late:
+    has_autoretry = "autoretry_for" in keywords
+    if not (has_autoretry or retries):
+        acks_late = options.get("acks_late") is True
+        task.words["max_attempts"] = "3" if acks_late else "1"
+        if acks_late:
             task.words["retry"] = "immediate()"
             task.notes.append(ERRORS.format(errors="to be repeated"))
         return
@@ -259,8 +270,8 @@ def _add_attempts(task: FoundTask, said: Mapping[str, ast.expr], options: Mappin
     most = 3 if most is UNKNOWN else most
     task.words["max_attempts"] = "0" if most is None else str(most + 1)
     task.words["retry"] = _policy(options)
-    if by_itself:
-        task.notes.append(ERRORS.format(errors=code_of(said["autoretry_for"])))
+    if has_autoretry:
+        task.notes.append(ERRORS.format(errors=code_of(keywords["autoretry_for"])))
     if retries:
         task.notes.append(f"for self.retry(exc=error, countdown=60): raise Retry(after=60) from error; {CRASH}")
 
@@ -277,7 +288,7 @@ def _policy(options: Mapping[str, Any]) -> str:
     delay = words.get("countdown") if isinstance(words, Mapping) else None
     if delay is None:
         delay = options.get("default_retry_delay", 180)
-    return steady(180 if delay is UNKNOWN else delay)
+    return constant_policy(180 if delay is UNKNOWN else delay)
 
 
 def _retries_itself(function: Function) -> bool:
@@ -287,7 +298,7 @@ def _retries_itself(function: Function) -> bool:
     )
 
 
-def _asked_of_self(function: Function) -> Iterator[str]:
+def _self_attributes(function: Function) -> Iterator[str]:
     first = function.args.args[0].arg if function.args.args else ""
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == first:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rolecall.celery.options import REFUSED_OF_A_CALL
 from rolecall_import.inventory import FoundTask
-from rolecall_import.reading import UNKNOWN, Found, arguments_as_code, code_of, options_of, using, value_of
+from rolecall_import.reading import UNKNOWN, Findings, arguments_as_code, code_of, options_of, using_code, value_of
 from rolecall_import.sources import Source
 
 __all__ = ["Calls", "is_signature"]
@@ -15,7 +15,7 @@ __all__ = ["Calls", "is_signature"]
 SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
 CANVAS = {"celery.chain": "chain", "celery.group": "group", "celery.chord": "chord"}
 CANVAS |= {f"celery.canvas.{kind}": kind for kind in CANVAS.values()}
-COMPOSED = {
+CANVAS_HINTS = {
     "chain": "let each go on with the next one, in its handler: ctx.continue_with(following.task(result)); "
     "and enqueue the first:",
     "group": "one statement for all of them:",
@@ -24,37 +24,39 @@ COMPOSED = {
 }
 CALL_OPTIONS = {"countdown": "after", "eta": "scheduled_for", "expires": "expires", "priority": "priority"}
 CALL_OPTIONS |= {"queue": "role", "time_limit": "timeout"}
-OF_A_RESULT = "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them"
+RESULT_HINT = "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them"
 
 
 class Calls:
     """Reads calls, once it is known which tasks and apps there are."""
 
-    def __init__(self, found: Found, tasks: Mapping[str, FoundTask], apps: set[str]) -> None:
-        self._found = found
+    def __init__(self, findings: Findings, tasks: Mapping[str, FoundTask], apps: set[str]) -> None:
+        self._findings = findings
         self._tasks = tasks
         self._apps = apps
 
     def read(self, source: Source, node: ast.expr) -> bool:
         """Tell what to write for a call; return whether it was one of Celery's."""
-        composed = _composed(node)
-        if (kind := self._canvas(source, composed)) is not None:
-            self._compose(source, node, composed, kind)
+        canvas = _unwrap(node)
+        if (kind := self._canvas(source, canvas)) is not None:
+            self._compose(source, node, canvas, kind)
             return True
         if not isinstance(node, ast.Call):
             return False
-        if isinstance(node.func, ast.Attribute) and self._found.task_of(source, node.func.value):
+        if isinstance(node.func, ast.Attribute) and self._findings.task_of(source, node.func.value):
             return self._call_of(source, node, node.func.attr)
-        meaning = self._found.means(source, node.func)
-        if meaning in {"celery.result.AsyncResult", "celery.result.GroupResult"} or meaning.endswith(".AsyncResult"):
-            self._found.call(source, node, OF_A_RESULT)
-        elif meaning.endswith(".send_task") and self._found.means(source, node.func.value) in self._apps:  # type: ignore[attr-defined]  # it is dotted
-            self._sent(source, node)
-        elif ".control." in f".{meaning}" and self._found.means(source, _root(node.func)) in self._apps:
+        full_name = self._findings.full_name(source, node.func)
+        if full_name in {"celery.result.AsyncResult", "celery.result.GroupResult"} or full_name.endswith(
+            ".AsyncResult"
+        ):
+            self._findings.call(source, node, RESULT_HINT)
+        elif full_name.endswith(".send_task") and self._findings.full_name(source, node.func.value) in self._apps:  # type: ignore[attr-defined]  # it is dotted
+            self._read_send_task(source, node)
+        elif ".control." in f".{full_name}" and self._findings.full_name(source, _root(node.func)) in self._apps:
             reason = (
                 "`rolecall tasks cancel`, `workers list` and `workers drain` tell workers what to do, and client.cancel"
             )
-            self._found.gap(source, node, code_of(node), reason)
+            self._findings.gap(source, node, code_of(node), reason)
         else:
             return False
         return True
@@ -62,26 +64,26 @@ class Calls:
     def _call_of(self, source: Source, node: ast.Call, verb: str) -> bool:
         name = code_of(node.func.value)  # type: ignore[attr-defined]  # it has a task before its verb
         if verb in {"delay", "delay_on_commit"}:
-            joined = ".using(connection=connection)" if verb == "delay_on_commit" else ""
-            self._found.call(source, node, f"{name}{joined}.enqueue({arguments_as_code(node)})")
+            connection_option = ".using(connection=connection)" if verb == "delay_on_commit" else ""
+            self._findings.call(source, node, f"{name}{connection_option}.enqueue({arguments_as_code(node)})")
         elif verb in SIGNATURES:
-            self._found.call(source, node, f"{name}.task({arguments_as_code(node)})")
+            self._findings.call(source, node, f"{name}.task({arguments_as_code(node)})")
         elif verb in {"apply_async", "apply_async_on_commit"}:
             joins = {"connection": "connection"} if verb == "apply_async_on_commit" else {}
-            self._found.call(
-                source, node, f"{name}{using(self._options(source, node) | joins)}.enqueue({_spread(node)})"
+            self._findings.call(
+                source, node, f"{name}{using_code(self._options(source, node) | joins)}.enqueue({_spread(node)})"
             )
         elif verb == "apply":
-            self._found.call(
+            self._findings.call(
                 source, node, f"{name}({arguments_as_code(node)})  # or rolecall.testing.inline, in a test"
             )
         elif verb == "AsyncResult":
-            self._found.call(source, node, OF_A_RESULT)
+            self._findings.call(source, node, RESULT_HINT)
         elif verb in {"chunks", "map", "starmap"}:
-            self._found.call(source, node, f"client.enqueue_many([{name}.task(...) for each of them])")
+            self._findings.call(source, node, f"client.enqueue_many([{name}.task(...) for each of them])")
         elif verb in {"retry", "update_state"}:
             instead = "raise Retry(after=...) from error" if verb == "retry" else "await ctx.info({...})"
-            self._found.call(source, node, instead)
+            self._findings.call(source, node, instead)
         else:
             return False
         return True
@@ -93,32 +95,32 @@ class Calls:
             if word in CALL_OPTIONS:
                 ours[CALL_OPTIONS[word]] = code_of(value)
             elif word in REFUSED_OF_A_CALL:
-                self._found.gap(source, value, f"{word}={code_of(value)}", REFUSED_OF_A_CALL[word])
+                self._findings.gap(source, value, f"{word}={code_of(value)}", REFUSED_OF_A_CALL[word])
             elif word == "link":
-                self._found.gap(
+                self._findings.gap(
                     source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
                 )
         if "after" in ours and "expires" in ours:  # there it counts from the call, here from when the task is due
             ours["expires"] += f" - {ours['after']}"
         return ours
 
-    def _sent(self, source: Source, node: ast.Call) -> None:
+    def _read_send_task(self, source: Source, node: ast.Call) -> None:
         name = node.args[0] if node.args else options_of(node).get("name")
         options = "".join(f", {word}={code}" for word, code in self._options(source, node).items())
         task = self._tasks.get(value_of(name)) if name is not None and value_of(name) is not UNKNOWN else None
         if task is not None:
             rest = ast.Call(func=node.func, args=node.args[1:], keywords=node.keywords)
-            self._found.call(
-                source, node, f"{task.function}{using(self._options(source, rest))}.enqueue({_spread(rest)})"
+            self._findings.call(
+                source, node, f"{task.function}{using_code(self._options(source, rest))}.enqueue({_spread(rest)})"
             )
             return
-        self._found.call(
+        self._findings.call(
             source, node, f"client.enqueue({code_of(name) if name else '...'}, {{...}}{options})  # fields by name"
         )
 
     def _canvas(self, source: Source, node: ast.expr) -> str | None:
         if isinstance(node, ast.Call):
-            return CANVAS.get(self._found.means(source, node.func))
+            return CANVAS.get(self._findings.full_name(source, node.func))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             return "chain" if any(self._starts(source, part) for part in ast.walk(node)) else None
         return None
@@ -126,20 +128,20 @@ class Calls:
     def _starts(self, source: Source, node: ast.AST) -> bool:
         if not isinstance(node, ast.Call):
             return False
-        if self._found.means(source, node.func) in CANVAS:
+        if self._findings.full_name(source, node.func) in CANVAS:
             return True
-        return is_signature(node) and self._found.task_of(source, node.func.value) is not None  # type: ignore[attr-defined]  # looked at
+        return is_signature(node) and self._findings.task_of(source, node.func.value) is not None  # type: ignore[attr-defined]  # looked at
 
-    def _compose(self, source: Source, node: ast.expr, composed: ast.expr, kind: str) -> None:
-        parts = _parts(composed)
+    def _compose(self, source: Source, node: ast.expr, canvas: ast.expr, kind: str) -> None:
+        parts = _parts(canvas)
         if kind == "chain" and all(is_signature(part) for part in parts):
-            self._found.call(source, node, "\n".join(_as_continuations(parts)))
+            self._findings.call(source, node, "\n".join(_continuations(parts)))
             return
-        tasks = " ".join(ast.unparse(Tasks().visit(ast.parse(ast.unparse(composed), mode="eval").body)).split())
+        tasks = " ".join(ast.unparse(Tasks().visit(ast.parse(ast.unparse(canvas), mode="eval").body)).split())
         if kind == "group":
             inside = tasks.partition("(")[2][:-1]
-            tasks = f"client.enqueue_many({inside if _is_one(composed) else f'[{inside}]'})"
-        self._found.call(source, node, f"{COMPOSED[kind]}\n{tasks}")
+            tasks = f"client.enqueue_many({inside if _is_one(canvas) else f'[{inside}]'})"
+        self._findings.call(source, node, f"{CANVAS_HINTS[kind]}\n{tasks}")
 
 
 class Tasks(ast.NodeTransformer):
@@ -159,17 +161,17 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return list(node.args) if isinstance(node, ast.Call) and not is_signature(node) else [node]
 
 
-def _as_continuations(parts: Sequence[ast.expr]) -> Iterator[str]:
-    for before, part in zip([None, *parts], parts, strict=False):
+def _continuations(parts: Sequence[ast.expr]) -> Iterator[str]:
+    for previous, part in zip([None, *parts], parts, strict=False):
         assert isinstance(part, ast.Call)  # noqa: S101 - they are signatures
         assert isinstance(part.func, ast.Attribute)  # noqa: S101 - they are signatures
-        name, given = code_of(part.func.value), arguments_as_code(part)
-        if before is None:
-            yield f"{name}.enqueue({given})"
+        name, arguments = code_of(part.func.value), arguments_as_code(part)
+        if previous is None:
+            yield f"{name}.enqueue({arguments})"
             continue
         if part.func.attr == "s":
-            given = f"result, {given}" if given else "result"
-        yield f"and in {code_of(before.func.value)}: ctx.continue_with({name}.task({given}))"  # type: ignore[attr-defined]  # as above
+            arguments = f"result, {arguments}" if arguments else "result"
+        yield f"and in {code_of(previous.func.value)}: ctx.continue_with({name}.task({arguments}))"  # type: ignore[attr-defined]  # as above
 
 
 def _is_one(node: ast.expr) -> bool:
@@ -179,27 +181,30 @@ def _is_one(node: ast.expr) -> bool:
 
 def _spread(node: ast.Call) -> str:
     """The arguments of `apply_async(args, kwargs)` as those of a call."""
-    said = options_of(node)
-    positional = node.args[0] if node.args else said.get("args")
-    named = node.args[1] if len(node.args) > 1 else said.get("kwargs")
+    options = options_of(node)
+    positional = node.args[0] if node.args else options.get("args")
+    keyword_arguments = node.args[1] if len(node.args) > 1 else options.get("kwargs")
     parts: list[str] = []
     if isinstance(positional, ast.Tuple | ast.List):
         parts += map(ast.unparse, positional.elts)
     elif positional is not None and value_of(positional) is not None:
         parts.append(f"*{ast.unparse(positional)}")
-    if isinstance(named, ast.Dict) and all(isinstance(key, ast.Constant) for key in named.keys):
-        parts += [f"{value_of(key)}={ast.unparse(value)}" for key, value in zip(named.keys, named.values, strict=True)]
-    elif named is not None and value_of(named) is not None:
-        parts.append(f"**{ast.unparse(named)}")
+    if isinstance(keyword_arguments, ast.Dict) and all(isinstance(key, ast.Constant) for key in keyword_arguments.keys):
+        parts += [
+            f"{value_of(key)}={ast.unparse(value)}"
+            for key, value in zip(keyword_arguments.keys, keyword_arguments.values, strict=True)
+        ]
+    elif keyword_arguments is not None and value_of(keyword_arguments) is not None:
+        parts.append(f"**{ast.unparse(keyword_arguments)}")
     return ", ".join(parts)
 
 
-def _composed(node: ast.expr) -> ast.expr:
+def _unwrap(node: ast.expr) -> ast.expr:
     """What a call enqueues: the chain of `chain(...).delay()`, the chord of `chord(header)(body)`."""
     if isinstance(node, ast.Call):
         match node.func:
             case ast.Attribute(value=value, attr="delay" | "apply_async" | "get"):
-                return _composed(value)
+                return _unwrap(value)
             case ast.Call():
                 return node.func
     return node

@@ -11,7 +11,7 @@ from rolecall_import.reading import literal
 
 __all__ = ["module_text"]
 
-OURS = ("Dedupe", "exponential", "immediate", "linear")
+IMPORTED_NAMES = ("Dedupe", "exponential", "immediate", "linear")
 TITLES = {"celery": "Celery", "procrastinate": "Procrastinate", "rq": "RQ"}
 WIDTH = 110
 
@@ -36,7 +36,11 @@ def _head(inventory: Inventory, code: str) -> Iterator[str]:
     if imports:
         yield from sorted(imports)
         yield ""
-    names = ["App", *(["Context"] if "ctx: Context" in code else []), *(name for name in OURS if f"{name}(" in code)]
+    names = [
+        "App",
+        *(["Context"] if "ctx: Context" in code else []),
+        *(name for name in IMPORTED_NAMES if f"{name}(" in code),
+    ]
     yield f"from rolecall import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}"
 
 
@@ -48,19 +52,19 @@ def _declarations(inventory: Inventory, app: str) -> Iterator[str]:
 
 def _handler(task: FoundTask) -> str:
     words = [literal(task.name), *(f"{word}={code}" for word, code in task.words.items())]
-    needed = [each for each in task.parameters if each.default is None]
+    required = [each for each in task.parameters if each.default is None]
     others = [each for each in task.parameters if each.default is not None]
     parameters = [
         *(["ctx: Context"] if task.context else []),
-        *(f"{each.name}: {each.annotation}" for each in needed),
+        *(f"{each.name}: {each.annotation}" for each in required),
         *(f"{each.name}: {each.annotation} = {each.default}" for each in others),
     ]
     return "\n".join(
         [
             f"# {task.place}",
             *(line for note in task.notes for line in _comment(note)),
-            _wrapped("@app.task(", words, ")"),
-            _wrapped(f"{'async def' if task.is_async else 'def'} {task.function}(", parameters, ") -> object:"),
+            _wrap("@app.task(", words, ")"),
+            _wrap(f"{'async def' if task.is_async else 'def'} {task.function}(", parameters, ") -> object:"),
             f'    raise NotImplementedError("the body of {task.place}")',
         ]
     )
@@ -72,7 +76,7 @@ def _schedules(inventory: Inventory) -> Iterator[str]:
         yield f"# {schedule.place}"
         words = [f"{word}={code}" for word, code in schedule.words.items()]
         handler = functions.get(schedule.task, literal(schedule.task))
-        yield _wrapped("app.schedule(", [literal(schedule.name), handler, *words], ")")
+        yield _wrap("app.schedule(", [literal(schedule.name), handler, *words], ")")
 
 
 def _remarks(inventory: Inventory) -> Iterator[str]:
@@ -99,7 +103,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"# {indent}", subsequent_indent=f"# {indent}")
 
 
-def _wrapped(begin: str, parts: list[str], end: str) -> str:
+def _wrap(begin: str, parts: list[str], end: str) -> str:
     line = f"{begin}{', '.join(parts)}{end}"
     if len(line) <= WIDTH:
         return line

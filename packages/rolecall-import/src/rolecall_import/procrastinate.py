@@ -10,18 +10,18 @@ from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
 from rolecall_import.reading import (
     INNER,
     UNKNOWN,
-    Found,
-    apart,
+    Findings,
     arguments_as_code,
     code_of,
-    fitting,
-    found_task,
+    constant_policy,
     literal,
+    make_functions_unique,
     options_of,
     payload_of,
+    read_task,
     seconds,
-    steady,
-    using,
+    using_code,
+    valid_name,
     value_of,
 )
 from rolecall_import.sources import Function, Source, Sources
@@ -50,10 +50,12 @@ REFUSED = {
     "aliases": "a handler has one name: declare a second one that calls the same function",
     "task_middleware": "@app.task(middlewares=[...]) takes functions (ctx, call_next)",
 }
-MANAGER = (
+MANAGER_HINT = (
     "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
 )
-STALLED = "nothing needs to look for stalled jobs: what a lost worker held is claimable again when its lease has ended"
+STALLED_HINT = (
+    "nothing needs to look for stalled jobs: what a lost worker held is claimable again when its lease has ended"
+)
 
 
 def read_procrastinate(sources: Sources) -> Inventory:
@@ -65,37 +67,37 @@ class Reader:
     """What is known while the files are gone through."""
 
     def __init__(self, sources: Sources) -> None:
-        self._found = Found("procrastinate", sources)
+        self._findings = Findings("procrastinate", sources)
         self._apps: set[str] = set()
         # The namespaces of blueprints, which stand before the names of their tasks.
         self._namespaces: dict[str, str] = {}
         self._tasks: dict[str, FoundTask] = {}
 
     def read(self) -> Inventory:
-        for source, target, value in self._found.sources.assignments():
+        for source, target, value in self._findings.sources.assignments():
             if isinstance(value, ast.Call) and self._makes_app(source, value.func):
-                self._apps.add(self._found.means(source, target))
+                self._apps.add(self._findings.full_name(source, target))
         self._read_namespaces()
-        for source, function in self._found.sources.functions():
+        for source, function in self._findings.sources.functions():
             self._read_decorators(source, function)
-        for source, inner in self._found.sources.within(Function):
+        for source, inner in self._findings.sources.nested_definitions(Function):
             for decorator in inner.decorator_list:
                 if self._is_ours(source, decorator):
-                    self._found.gap(source, decorator, f"def {inner.name}", INNER)
-        apart(self._found.inventory.tasks)
-        for source, node, done in self._found.sources.calls():
+                    self._findings.gap(source, decorator, f"def {inner.name}", INNER)
+        make_functions_unique(self._findings.inventory.tasks)
+        for source, node, handled in self._findings.sources.calls():
             if isinstance(node, ast.Call) and self._read_call(source, node):
-                done.add(node)
-        return self._found.inventory.in_order()
+                handled.add(node)
+        return self._findings.inventory.in_order()
 
     def _read_namespaces(self) -> None:
-        for source, node, _ in self._found.sources.calls():
+        for source, node, _ in self._findings.sources.calls():
             if isinstance(node, ast.Call) and code_of(node.func).endswith(".add_tasks_from") and node.args:
                 namespace = value_of(options_of(node).get("namespace"))
-                self._namespaces[self._found.means(source, node.args[0])] = str(namespace)
+                self._namespaces[self._findings.full_name(source, node.args[0])] = str(namespace)
 
     def _makes_app(self, source: Source, node: ast.expr) -> bool:
-        module, _, name = self._found.means(source, node).rpartition(".")
+        module, _, name = self._findings.full_name(source, node).rpartition(".")
         return name in MAKERS and module.partition(".")[0] == PACKAGE
 
     def _read_decorators(self, source: Source, function: Function) -> None:
@@ -104,35 +106,35 @@ class Reader:
         for decorator in reversed(function.decorator_list):
             if not self._is_ours(source, decorator):
                 continue
-            named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            assert isinstance(named, ast.Attribute)  # noqa: S101 - it is one of ours
-            namespace = self._namespaces.get(self._found.means(source, named.value))
-            if named.attr == "task":
+            reference = decorator.func if isinstance(decorator, ast.Call) else decorator
+            assert isinstance(reference, ast.Attribute)  # noqa: S101 - it is one of ours
+            namespace = self._namespaces.get(self._findings.full_name(source, reference.value))
+            if reference.attr == "task":
                 task = self._add(source, function, options_of(decorator), namespace)
-            elif named.attr == "periodic":
+            elif reference.attr == "periodic":
                 task = task or self._add(source, function, {}, namespace)
                 self._schedule(source, decorator, task)
 
     def _is_ours(self, source: Source, decorator: ast.expr) -> bool:
-        named = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return isinstance(named, ast.Attribute) and self._found.means(source, named.value) in self._apps
+        reference = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return isinstance(reference, ast.Attribute) and self._findings.full_name(source, reference.value) in self._apps
 
     def _add(
-        self, source: Source, function: Function, said: Mapping[str, ast.expr], namespace: str | None
+        self, source: Source, function: Function, keywords: Mapping[str, ast.expr], namespace: str | None
     ) -> FoundTask:
-        options = {word: value_of(node) for word, node in said.items()}
+        options = {word: value_of(node) for word, node in keywords.items()}
         context = options.get("pass_context") is True
         name = options.get("name")
         if not isinstance(name, str):
             name = f"{source.module}.{function.name}"
         if namespace:
             name = f"{namespace}:{name}"
-        task = found_task(self._found.sources, source, function, name, skipping=1 if context else 0)
-        task.name = fitting(name, task.notes)
+        task = read_task(self._findings.sources, source, function, name, skipping=1 if context else 0)
+        task.name = valid_name(name, task.notes)
         task.context = context
         queue = options.get("queue", DEFAULT_QUEUE)
         task.words["role"] = literal(queue if isinstance(queue, str) else DEFAULT_QUEUE)
-        self._attempts(source, task, said.get("retry"))
+        self._attempts(source, task, keywords.get("retry"))
         if isinstance(options.get("lock"), str):
             task.words["key"] = literal(options["lock"])
         if isinstance(options.get("queueing_lock"), str):
@@ -141,14 +143,14 @@ class Reader:
                 f"a second one that waits was refused: using(dedupe={ONCE}); by default it is dropped here"
             )
         if options.get("priority"):
-            task.notes.append(f"each job had priority={code_of(said['priority'])}: say it by using(priority=...)")
-        for word, node in said.items():
+            task.notes.append(f"each job had priority={code_of(keywords['priority'])}: say it by using(priority=...)")
+        for word, node in keywords.items():
             if word in REFUSED:
-                self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
+                self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
             elif options[word] is UNKNOWN and word != "retry":
                 task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
         self._tasks[name] = task
-        self._found.add(source, function, task)
+        self._findings.add(source, function, task)
         return task
 
     def _attempts(self, source: Source, task: FoundTask, retry: ast.expr | None) -> None:
@@ -158,72 +160,76 @@ class Reader:
             if value:
                 task.words["retry"] = "immediate()"
             return
-        said = options_of(retry) if retry is not None else {}
-        if retry is None or not self._found.means(source, getattr(retry, "func", retry)).endswith("RetryStrategy"):
+        keywords = options_of(retry) if retry is not None else {}
+        if retry is None or not self._findings.full_name(source, getattr(retry, "func", retry)).endswith(
+            "RetryStrategy"
+        ):
             task.words["max_attempts"] = "5"
             task.notes.append(
                 f"retry={code_of(retry) if retry else ''}: a strategy of your own; raise Retry(after=...) says the same"
             )
             return
-        most = value_of(said.get("max_attempts")) if "max_attempts" in said else None
+        most = value_of(keywords.get("max_attempts")) if "max_attempts" in keywords else None
         task.words["max_attempts"] = str(most + 1) if isinstance(most, int) and most else "0"
-        task.words["retry"] = _policy({word: value_of(node) for word, node in said.items()})
-        if "retry_exceptions" in said:
-            errors = code_of(said["retry_exceptions"])
+        task.words["retry"] = _policy({word: value_of(node) for word, node in keywords.items()})
+        if "retry_exceptions" in keywords:
+            errors = code_of(keywords["retry_exceptions"])
             task.notes.append(f"every error is repeated: raise PermanentFailure for those that are not {errors}")
 
     def _schedule(self, source: Source, decorator: ast.expr, task: FoundTask) -> None:
-        said = options_of(decorator)
-        cron = value_of(said.get("cron"))
+        keywords = options_of(decorator)
+        cron = value_of(keywords.get("cron"))
         if not isinstance(cron, str) or len(cron.split()) != 5:  # noqa: PLR2004 - the fields of a cron expression
             reason = "a cron expression has five fields here, and no seconds: app.schedule(every=...) has"
-            self._found.gap(source, decorator, code_of(decorator), reason)
+            self._findings.gap(source, decorator, code_of(decorator), reason)
             return
         words = {"cron": literal(cron)}
         task.parameters = [each for each in task.parameters if each.name != "timestamp"]
-        payload = payload_of(task, {"kwargs": said["task_kwargs"]} if "task_kwargs" in said else {})
+        payload = payload_of(task, {"kwargs": keywords["task_kwargs"]} if "task_kwargs" in keywords else {})
         if isinstance(payload, str):
-            self._found.gap(source, decorator, code_of(decorator), payload)
+            self._findings.gap(source, decorator, code_of(decorator), payload)
             return
         if payload:
             words["payload"] = literal(payload)
         if TIMESTAMP not in task.notes:
             task.notes.append(TIMESTAMP)
         task.context = True
-        periodic = value_of(said.get("periodic_id"))
+        periodic = value_of(keywords.get("periodic_id"))
         name = f"{task.name} {periodic}" if isinstance(periodic, str) and periodic else task.name
         schedule = FoundSchedule(name=name, task=task.name, place=source.place(decorator), words=words)
-        self._found.inventory.schedules.append(schedule)
+        self._findings.inventory.schedules.append(schedule)
 
     def _read_call(self, source: Source, node: ast.Call) -> bool:
         if not isinstance(node.func, ast.Attribute):
             return False
         verb, target = node.func.attr, node.func.value
         if verb in DEFERS or verb in BATCHES:
-            named = self._configured(source, target)
-            if named is None:
+            deferred_task = self._task_and_options(source, target)
+            if deferred_task is None:
                 return False
-            name, options = named
-            self._deferred(source, node, name, options)
+            name, options = deferred_task
+            self._read_defer(source, node, name, options)
             return True
-        if verb == "configure" and (task := self._found.task_of(source, target)):
-            _, options = self._configured(source, node) or ("", {})
-            self._found.call(source, node, f"{task.function}{using(options)}  # whose enqueue(...) stores a task")
+        if verb == "configure" and (task := self._findings.task_of(source, target)):
+            _, options = self._task_and_options(source, node) or ("", {})
+            self._findings.call(
+                source, node, f"{task.function}{using_code(options)}  # whose enqueue(...) stores a task"
+            )
             return True
         if code_of(target).endswith("job_manager") or verb in {"get_stalled_jobs", "retry_job"}:
-            self._found.gap(source, node, code_of(node), STALLED if "stalled" in verb else MANAGER)
+            self._findings.gap(source, node, code_of(node), STALLED_HINT if "stalled" in verb else MANAGER_HINT)
             return True
         return False
 
-    def _configured(self, source: Source, node: ast.expr) -> tuple[str, dict[str, str]] | None:
+    def _task_and_options(self, source: Source, node: ast.expr) -> tuple[str, dict[str, str]] | None:
         """The task that something defers, as code, and its options: `greet`, `greet.configure(...)` or by its name."""
-        if self._found.task_of(source, node):
+        if self._findings.task_of(source, node):
             return code_of(node), {}
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             return None
-        if node.func.attr == "configure" and self._found.task_of(source, node.func.value):
+        if node.func.attr == "configure" and self._findings.task_of(source, node.func.value):
             return code_of(node.func.value), self._options(source, node)
-        if node.func.attr == "configure_task" and self._found.means(source, node.func.value) in self._apps:
+        if node.func.attr == "configure_task" and self._findings.full_name(source, node.func.value) in self._apps:
             name = value_of(node.args[0] if node.args else options_of(node).get("name"))
             task = self._tasks.get(name) if isinstance(name, str) else None
             return (task.function if task else f'app.handlers["{name}"]'), self._options(source, node)
@@ -240,19 +246,19 @@ class Reader:
             elif word in OPTIONS:
                 ours[OPTIONS[word]] = code_of(value)
             elif word == "task_kwargs":
-                self._found.gap(source, value, f"task_kwargs={code_of(value)}", "give all fields to enqueue(...)")
+                self._findings.gap(source, value, f"task_kwargs={code_of(value)}", "give all fields to enqueue(...)")
         return ours
 
-    def _deferred(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:
+    def _read_defer(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:
         assert isinstance(node.func, ast.Attribute)  # noqa: S101 - as it was asked for
         verb = node.func.attr
         if verb in BATCHES:
-            many = ", ".join(f"{name}{using(options)}.task(**{code_of(each)})" for each in node.args)
+            many = ", ".join(f"{name}{using_code(options)}.task(**{code_of(each)})" for each in node.args)
             call = f"client.enqueue_many([{many}])"
-            self._found.call(source, node, f"await {call}" if verb.endswith("async") else call)
+            self._findings.call(source, node, f"await {call}" if verb.endswith("async") else call)
             return
-        call = f"{name}{using(options)}.{DEFERS[verb]}({arguments_as_code(node)})"
-        self._found.call(source, node, f"await {call}" if verb == "defer_async" else call)
+        call = f"{name}{using_code(options)}.{DEFERS[verb]}({arguments_as_code(node)})"
+        self._findings.call(source, node, f"await {call}" if verb == "defer_async" else call)
 
 
 def _policy(options: Mapping[str, Any]) -> str:
@@ -262,4 +268,4 @@ def _policy(options: Mapping[str, Any]) -> str:
         return f"exponential(first={base + known.get('wait', 0)}, factor={base}, cap=86400, jitter=0)"
     if step := known.get("linear_wait"):
         return f"linear(step={step}, cap=86400)"
-    return steady(known.get("wait", 0))
+    return constant_policy(known.get("wait", 0))

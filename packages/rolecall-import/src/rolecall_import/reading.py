@@ -17,18 +17,18 @@ from rolecall_import.sources import Function, Source, Sources
 __all__ = [
     "INNER",
     "UNKNOWN",
-    "Found",
-    "apart",
+    "Findings",
     "arguments_as_code",
     "code_of",
-    "fitting",
-    "found_task",
+    "constant_policy",
     "literal",
+    "make_functions_unique",
     "options_of",
     "payload_of",
+    "read_task",
     "seconds",
-    "steady",
-    "using",
+    "using_code",
+    "valid_name",
     "value_of",
 ]
 
@@ -43,14 +43,14 @@ OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
 }
 UNITS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
-TAKEN = frozenset({"ctx"})
+RESERVED_NAMES = frozenset({"ctx"})
 # What a module of ours has already; and what the database takes for a name.
 MODULE_NAMES = frozenset({"Any", "App", "Context", "Dedupe", "app", "exponential", "immediate", "linear"})
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 LONGEST = 160
 
 
-class Found:
+class Findings:
     """What a reader has found so far, and what names mean to it."""
 
     def __init__(self, system: str, sources: Sources) -> None:
@@ -66,11 +66,11 @@ class Found:
 
     def task_of(self, source: Source, node: ast.AST) -> FoundTask | None:
         """The task that a name means."""
-        return self._functions.get(self.means(source, node))
+        return self._functions.get(self.full_name(source, node))
 
-    def means(self, source: Source, node: ast.AST) -> str:
+    def full_name(self, source: Source, node: ast.AST) -> str:
         """What a dotted name means in full; nothing for other code."""
-        return self.sources.meaning(source, node) or ""
+        return self.sources.full_name(source, node) or ""
 
     def call(self, source: Source, node: ast.expr, instead: str) -> None:
         """Take a call, and what to write for it."""
@@ -125,17 +125,17 @@ def seconds(node: ast.expr | None) -> float | None:
     """Return the seconds of a number, or of a `timedelta(minutes=5)` or `{"minutes": 5}`; None where nobody knows."""
     value = value_of(node)
     if isinstance(value, Mapping):
-        return _added_up(value)
+        return _sum_units(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if isinstance(node, ast.Call) and code_of(node.func).rpartition(".")[2] == "timedelta":
         parts = {word.arg or "": value_of(word.value) for word in node.keywords}
         parts |= dict(zip(("days", "seconds"), map(value_of, node.args), strict=False))
-        return _added_up(parts)
+        return _sum_units(parts)
     return None
 
 
-def _added_up(parts: Mapping[str, Any]) -> float | None:
+def _sum_units(parts: Mapping[str, Any]) -> float | None:
     if any(unit not in UNITS or not isinstance(number, int | float) for unit, number in parts.items()):
         return None
     return float(sum(UNITS[unit] * number for unit, number in parts.items()))
@@ -152,17 +152,17 @@ def arguments_as_code(call: ast.Call, without: Iterable[str] = (), skipping: int
     return ", ".join([*map(ast.unparse, call.args[skipping:]), *map(ast.unparse, words)])
 
 
-def using(options: Mapping[str, str]) -> str:
+def using_code(options: Mapping[str, str]) -> str:
     """`.using(after=60)`, or nothing where there are no options."""
     return f".using({', '.join(f'{word}={code}' for word, code in options.items())})" if options else ""
 
 
-def steady(delay: float) -> str:
+def constant_policy(delay: float) -> str:
     """The policy that always waits as long."""
     return f"linear(step={literal(delay)}, cap={literal(delay)})" if delay else "immediate()"
 
 
-def found_task(sources: Sources, source: Source, function: Function, name: str, *, skipping: int = 0) -> FoundTask:
+def read_task(sources: Sources, source: Source, function: Function, name: str, *, skipping: int = 0) -> FoundTask:
     """Read a function as a handler, without its first parameters."""
     task = FoundTask(
         name=name,
@@ -174,7 +174,7 @@ def found_task(sources: Sources, source: Source, function: Function, name: str, 
     imports: set[str] = set()
     task.parameters = [
         _parameter(sources, source, each, default, task, imports)
-        for each, default in _with_defaults(function.args, skipping)
+        for each, default in _parameters_with_defaults(function.args, skipping)
     ]
     for rest, kind, stands_for in ((function.args.vararg, "list", "*"), (function.args.kwarg, "dict", "**")):
         if rest is not None:
@@ -185,10 +185,10 @@ def found_task(sources: Sources, source: Source, function: Function, name: str, 
     return task
 
 
-def payload_of(task: FoundTask | None, said: Mapping[str, ast.expr]) -> dict[str, Any] | str:
+def payload_of(task: FoundTask | None, keywords: Mapping[str, ast.expr]) -> dict[str, Any] | str:
     """Return the payload of a schedule from its `args` and `kwargs`, or a sentence on why there is none."""
-    args = value_of(said["args"]) if "args" in said else ()
-    words = value_of(said["kwargs"]) if "kwargs" in said else {}
+    args = value_of(keywords["args"]) if "args" in keywords else ()
+    words = value_of(keywords["kwargs"]) if "kwargs" in keywords else {}
     if UNKNOWN in (args, words) or (args and task is None):
         return "its arguments do not stand in the code as such"
     if task is None:
@@ -208,35 +208,35 @@ def _fits(value: Any, annotation: str) -> bool:
     return annotation.startswith("Any") or type(value).__name__ in re.split(r"\W+", annotation)
 
 
-def fitting(name: str, notes: list[str]) -> str:
+def valid_name(name: str, notes: list[str]) -> str:
     """Return a name as the database takes it, and note where it had to be changed."""
     if NAME.fullmatch(name):
         return name
-    changed = re.sub(r"[^A-Za-z0-9_.-]", "-", name)[-63:].lstrip("0123456789_.-") or "unnamed"
+    replacement = re.sub(r"[^A-Za-z0-9_.-]", "-", name)[-63:].lstrip("0123456789_.-") or "unnamed"
     notes.append(
         f"its name was {name}: here it has letters, digits, _, . and -, begins with a letter, and has 63 at most"
     )
-    return changed
+    return replacement
 
 
-def apart(tasks: Iterable[FoundTask]) -> None:
+def make_functions_unique(tasks: Iterable[FoundTask]) -> None:
     """Give each task a function of another name."""
-    taken = set(MODULE_NAMES)
+    used_names = set(MODULE_NAMES)
     for task in tasks:
-        wanted = task.function
-        if wanted in taken:
-            wanted = re.sub(r"\W", "_", task.name)
-        number, name = 2, wanted
-        while name in taken or keyword.iskeyword(name):
-            name, number = f"{wanted}_{number}", number + 1
-        taken.add(name)
+        base_name = task.function
+        if base_name in used_names:
+            base_name = re.sub(r"\W", "_", task.name)
+        number, name = 2, base_name
+        while name in used_names or keyword.iskeyword(name):
+            name, number = f"{base_name}_{number}", number + 1
+        used_names.add(name)
         task.function = name
 
 
-def _with_defaults(arguments: ast.arguments, skipping: int) -> Iterable[tuple[ast.arg, ast.expr | None]]:
-    in_order = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(in_order) - len(arguments.defaults)) + list(arguments.defaults)
-    yield from list(zip(in_order, defaults, strict=True))[skipping:]
+def _parameters_with_defaults(arguments: ast.arguments, skipping: int) -> Iterable[tuple[ast.arg, ast.expr | None]]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    yield from list(zip(positional, defaults, strict=True))[skipping:]
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
 
 
@@ -250,12 +250,12 @@ def _parameter(
 ) -> Parameter:
     annotation = "Any"
     if each.annotation is not None:
-        needed = _needed_by(sources, source, each.annotation)
-        if needed is None:
+        required = _required_imports(sources, source, each.annotation)
+        if required is None:
             task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and write it for Any")
         else:
             annotation = ast.unparse(each.annotation)
-            imports |= needed
+            imports |= required
     code = None
     if default is not None:
         code = literal(value_of(default))
@@ -264,23 +264,23 @@ def _parameter(
             annotation = f"{annotation} | None"
             task.notes.append(f"{each.arg} had the default {code_of(default)}")
     name = each.arg
-    if name in TAKEN or keyword.iskeyword(name):
+    if name in RESERVED_NAMES or keyword.iskeyword(name):
         name = f"{name}_"
         task.notes.append(f"{each.arg} is called {name}: {each.arg} is the context here")
     return Parameter(name=name, annotation=annotation, default=code)
 
 
-def _needed_by(sources: Sources, source: Source, annotation: ast.expr) -> set[str] | None:
+def _required_imports(sources: Sources, source: Source, annotation: ast.expr) -> set[str] | None:
     """The imports that an annotation needs, of the standard library; None where it needs others."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return None
-    needed: set[str] = set()
+    required: set[str] = set()
     for node in ast.walk(annotation):
         if isinstance(node, ast.Attribute):
             return None
         if isinstance(node, ast.Name) and node.id not in vars(builtins):
-            module, _, name = (sources.meaning(source, node) or "").rpartition(".")
+            module, _, name = (sources.full_name(source, node) or "").rpartition(".")
             if module.partition(".")[0] not in sys.stdlib_module_names or name != node.id:
                 return None
-            needed.add(f"from {module} import {name}")
-    return needed
+            required.add(f"from {module} import {name}")
+    return required

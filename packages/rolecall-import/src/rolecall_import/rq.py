@@ -10,17 +10,17 @@ from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
 from rolecall_import.reading import (
     INNER,
     UNKNOWN,
-    Found,
-    apart,
+    Findings,
     code_of,
-    fitting,
-    found_task,
+    constant_policy,
     literal,
+    make_functions_unique,
     options_of,
     payload_of,
+    read_task,
     seconds,
-    steady,
-    using,
+    using_code,
+    valid_name,
     value_of,
 )
 from rolecall_import.sources import Function, Source, Sources
@@ -36,7 +36,7 @@ SCHEDULERS = frozenset({"rq_scheduler.Scheduler", "rq_scheduler.scheduler.Schedu
 FETCH = frozenset({"rq.job.Job.fetch", "rq.Job.fetch"})
 # Where the function stands among the arguments of each way to enqueue.
 ENQUEUES = {"enqueue": 0, "enqueue_call": 0, "enqueue_in": 1, "enqueue_at": 1}
-OF_THE_JOB = frozenset(
+JOB_OPTIONS = frozenset(
     {"at_front", "depends_on", "description", "failure_ttl", "group_id", "job_id", "job_timeout", "meta", "on_failure"}
     | {
         "on_stopped",
@@ -67,8 +67,8 @@ REFUSED = {
     "unique": "dedupe_key= makes tasks unique",
     "webhooks": "an event sink hears of each end: App(sinks=[...])",
 }
-FETCHED = "client.get(task) tells state, result and error; client.cancel(id) cancels"
-JOB_ITSELF = "get_current_job() is ctx: declare the parameter `ctx: Context`"
+FETCH_HINT = "client.get(task) tells state, result and error; client.cancel(id) cancels"
+CURRENT_JOB_HINT = "get_current_job() is ctx: declare the parameter `ctx: Context`"
 
 
 def read_rq(sources: Sources) -> Inventory:
@@ -80,7 +80,7 @@ class Reader:
     """What is known while the files are gone through."""
 
     def __init__(self, sources: Sources) -> None:
-        self._found = Found("rq", sources)
+        self._findings = Findings("rq", sources)
         # Variables by their names in full: queues with what they are called and how long their jobs may take.
         self._queues: dict[str, tuple[str, float]] = {}
         self._schedulers: dict[str, str] = {}
@@ -90,67 +90,70 @@ class Reader:
         self._tasks: dict[str, FoundTask] = {}
 
     def read(self) -> Inventory:
-        for source, target, value in self._found.sources.assignments():
+        for source, target, value in self._findings.sources.assignments():
             self._read_variable(source, target, value)
         self._read_decorators()
         # Functions become tasks by being enqueued, wherever that is.
-        for source, node, _ in self._found.sources.calls():
+        for source, node, _ in self._findings.sources.calls():
             if isinstance(node, ast.Call) and (place := self._enqueues(source, node)) is not None:
-                self._enqueued(source, node, place)
-        apart(self._found.inventory.tasks)
-        for source, node, done in self._found.sources.calls():
+                self._enqueued_task(source, node, place)
+        make_functions_unique(self._findings.inventory.tasks)
+        for source, node, handled in self._findings.sources.calls():
             if isinstance(node, ast.Call) and self._read_call(source, node):
-                done.add(node)
-        return self._found.inventory.in_order()
+                handled.add(node)
+        return self._findings.inventory.in_order()
 
     def _read_decorators(self) -> None:
-        for source, function in self._found.sources.functions():
+        for source, function in self._findings.sources.functions():
             for decorator in function.decorator_list:
-                named = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if self._found.means(source, named) in JOB:
+                reference = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if self._findings.full_name(source, reference) in JOB:
                     self._declare(source, function, decorator)
-        for source, inner in self._found.sources.within(Function):
+        for source, inner in self._findings.sources.nested_definitions(Function):
             for decorator in inner.decorator_list:
-                if self._found.means(source, getattr(decorator, "func", decorator)) in JOB:
-                    self._found.gap(source, decorator, f"def {inner.name}", INNER)
+                if self._findings.full_name(source, getattr(decorator, "func", decorator)) in JOB:
+                    self._findings.gap(source, decorator, f"def {inner.name}", INNER)
 
     def _read_variable(self, source: Source, target: ast.expr, value: ast.expr) -> None:
-        queue = self._queue_made(source, value)
+        queue = self._new_queue(source, value)
         if queue is not None:
-            self._queues[self._found.means(source, target)] = queue
-        elif isinstance(value, ast.Call) and self._found.means(source, value.func) in SCHEDULERS:
+            self._queues[self._findings.full_name(source, target)] = queue
+        elif isinstance(value, ast.Call) and self._findings.full_name(source, value.func) in SCHEDULERS:
             name = value_of(options_of(value).get("queue_name"))
-            self._schedulers[self._found.means(source, target)] = name if isinstance(name, str) else DEFAULT_QUEUE
+            self._schedulers[self._findings.full_name(source, target)] = (
+                name if isinstance(name, str) else DEFAULT_QUEUE
+            )
 
-    def _queue_made(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
-        if not isinstance(node, ast.Call) or self._found.means(source, node.func) not in QUEUES | GETTERS:
+    def _new_queue(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
+        if not isinstance(node, ast.Call) or self._findings.full_name(source, node.func) not in QUEUES | GETTERS:
             return None
-        said = options_of(node)
-        name = value_of(node.args[0] if node.args else said.get("name"))
-        limit = _limit(said.get("default_timeout"))
+        keywords = options_of(node)
+        name = value_of(node.args[0] if node.args else keywords.get("name"))
+        limit = _limit(keywords.get("default_timeout"))
         return (name if isinstance(name, str) else DEFAULT_QUEUE), (DEFAULT_TIMEOUT if limit is None else limit)
 
     def _queue_of(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
-        return self._queue_made(source, node) or self._queues.get(self._found.means(source, node))
+        return self._new_queue(source, node) or self._queues.get(self._findings.full_name(source, node))
 
     def _enqueues(self, source: Source, node: ast.Call) -> int | None:
         """Where the function stands in a call that enqueues one; None for other calls."""
         if not isinstance(node.func, ast.Attribute):
-            return 0 if self._found.means(source, node.func) == "django_rq.enqueue" else None
-        if self._found.means(source, node.func) == "django_rq.enqueue":
+            return 0 if self._findings.full_name(source, node.func) == "django_rq.enqueue" else None
+        if self._findings.full_name(source, node.func) == "django_rq.enqueue":
             return 0
         known = (
-            self._queue_of(source, node.func.value) or self._found.means(source, node.func.value) in self._schedulers
+            self._queue_of(source, node.func.value)
+            or self._findings.full_name(source, node.func.value) in self._schedulers
         )
         return ENQUEUES.get(node.func.attr) if known else None
 
-    def _enqueued(self, source: Source, node: ast.Call, place: int) -> FoundTask | None:
+    def _enqueued_task(self, source: Source, node: ast.Call, place: int) -> FoundTask | None:
         """The task that a call enqueues; one that was not known yet is taken among the tasks."""
-        named = node.args[place] if len(node.args) > place else options_of(node).get("func")
-        if named is None:
+        reference = node.args[place] if len(node.args) > place else options_of(node).get("func")
+        if reference is None:
             return None
-        text = value_of(named)
-        name = text if isinstance(text, str) else self._found.means(source, named)
+        text = value_of(reference)
+        name = text if isinstance(text, str) else self._findings.full_name(source, reference)
         if name in self._tasks:
             return self._tasks[name]
         if name not in self._definitions:
@@ -160,8 +163,8 @@ class Reader:
 
     def _add(self, name: str, queue: str, limit: float) -> FoundTask:
         source, function = self._definitions[name]
-        task = found_task(self._found.sources, source, function, name)
-        task.name = fitting(name, task.notes)
+        task = read_task(self._findings.sources, source, function, name)
+        task.name = valid_name(name, task.notes)
         task.words |= {"role": literal(queue), "max_attempts": "1"}
         if limit > 0:
             task.words["timeout"] = literal(limit)
@@ -169,46 +172,53 @@ class Reader:
             isinstance(node, ast.Call) and code_of(node.func).endswith("get_current_job") for node in ast.walk(function)
         ):
             task.context = True
-            task.notes.append(JOB_ITSELF)
+            task.notes.append(CURRENT_JOB_HINT)
         self._tasks[name] = task
-        self._found.add(source, function, task)
+        self._findings.add(source, function, task)
         return task
 
     def _declare(self, source: Source, function: Function, decorator: ast.expr) -> None:
-        said = options_of(decorator)
-        first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else said.get("queue")
+        keywords = options_of(decorator)
+        first = decorator.args[0] if isinstance(decorator, ast.Call) and decorator.args else keywords.get("queue")
         name = value_of(first)
         known = self._queue_of(source, first) if first is not None else None
         queue, limit = known or (name if isinstance(name, str) else DEFAULT_QUEUE, DEFAULT_TIMEOUT)
-        own = _limit(said.get("timeout"))
+        own = _limit(keywords.get("timeout"))
         task = self._add(f"{source.module}.{function.name}", queue, limit if own is None else own)
-        task.words |= self._retry(source, said.get("retry"))
-        for word in said.keys() & REFUSED.keys():
-            self._found.gap(source, said[word], f"{function.name}: {word}={code_of(said[word])}", REFUSED[word])
+        task.words |= self._retry(source, keywords.get("retry"))
+        for word in keywords.keys() & REFUSED.keys():
+            self._findings.gap(
+                source, keywords[word], f"{function.name}: {word}={code_of(keywords[word])}", REFUSED[word]
+            )
 
     def _read_call(self, source: Source, node: ast.Call) -> bool:
         place = self._enqueues(source, node)
-        if place is not None and (task := self._enqueued(source, node, place)) is not None:
+        if place is not None and (task := self._enqueued_task(source, node, place)) is not None:
             self._write(source, node, place, task)
         elif place is not None:
-            self._found.gap(source, node, code_of(node), "the function is not among those that were read")
+            self._findings.gap(source, node, code_of(node), "the function is not among those that were read")
         elif (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "delay"
-            and self._found.task_of(source, node.func.value)
+            and self._findings.task_of(source, node.func.value)
         ):
-            options = self._options(source, node, self._found.task_of(source, node.func.value))
-            self._found.call(source, node, f"{code_of(node.func.value)}{using(options)}.enqueue({_given(node, 0)})")
-        elif isinstance(node.func, ast.Attribute) and self._found.means(source, node.func.value) in self._schedulers:
-            self._scheduled(source, node, self._schedulers[self._found.means(source, node.func.value)])
+            options = self._options(source, node, self._findings.task_of(source, node.func.value))
+            self._findings.call(
+                source, node, f"{code_of(node.func.value)}{using_code(options)}.enqueue({_arguments(node, 0)})"
+            )
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and self._findings.full_name(source, node.func.value) in self._schedulers
+        ):
+            self._read_schedule(source, node, self._schedulers[self._findings.full_name(source, node.func.value)])
         elif (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "enqueue_many"
             and self._queue_of(source, node.func.value)
         ):
-            self._found.call(source, node, "client.enqueue_many([handler.task(...), ...])")
-        elif self._found.means(source, node.func) in FETCH:
-            self._found.call(source, node, FETCHED)
+            self._findings.call(source, node, "client.enqueue_many([handler.task(...), ...])")
+        elif self._findings.full_name(source, node.func) in FETCH:
+            self._findings.call(source, node, FETCH_HINT)
         else:
             return False
         return True
@@ -222,7 +232,9 @@ class Reader:
         queue = self._queue_of(source, node.func.value) if isinstance(node.func, ast.Attribute) else None
         if queue is not None and literal(queue[0]) != task.words["role"]:
             options = {"role": literal(queue[0])} | options
-        self._found.call(source, node, f"{task.function}{using(options)}.enqueue({_given(node, place + 1)})")
+        self._findings.call(
+            source, node, f"{task.function}{using_code(options)}.enqueue({_arguments(node, place + 1)})"
+        )
 
     def _options(self, source: Source, node: ast.Call, task: FoundTask | None) -> dict[str, str]:
         ours: dict[str, str] = {}
@@ -237,7 +249,7 @@ class Reader:
             elif word == "retry":
                 ours |= self._retry(source, value)
             elif word in REFUSED and task is not None:
-                self._found.gap(source, value, f"{task.function}: {word}={code_of(value)}", REFUSED[word])
+                self._findings.gap(source, value, f"{task.function}: {word}={code_of(value)}", REFUSED[word])
         return ours
 
     def _retry(self, source: Source, node: ast.expr | None) -> dict[str, str]:
@@ -245,41 +257,45 @@ class Reader:
             return {}
         if isinstance(number := value_of(node), int):
             return {"max_attempts": str(number + 1), "retry": "immediate()"}
-        said = options_of(node)
-        most = value_of(said.get("max") or (node.args[0] if isinstance(node, ast.Call) and node.args else None))
-        interval = value_of(said.get("interval"))
+        keywords = options_of(node)
+        most = value_of(keywords.get("max") or (node.args[0] if isinstance(node, ast.Call) and node.args else None))
+        interval = value_of(keywords.get("interval"))
         if isinstance(interval, list) and interval:
-            told = f"interval={interval}: Retry(after=...), raised by the handler, waits as long as it says"
-            self._found.gap(source, node, code_of(node), told)
+            reason = f"interval={interval}: Retry(after=...), raised by the handler, waits as long as it says"
+            self._findings.gap(source, node, code_of(node), reason)
             interval = interval[0]
         delay = interval if isinstance(interval, int | float) else 0
-        return {"max_attempts": str(most + 1) if isinstance(most, int) else "4", "retry": steady(delay)}
+        return {"max_attempts": str(most + 1) if isinstance(most, int) else "4", "retry": constant_policy(delay)}
 
-    def _scheduled(self, source: Source, node: ast.Call, queue: str) -> None:
+    def _read_schedule(self, source: Source, node: ast.Call, queue: str) -> None:
         """`scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
-        said = options_of(node)
-        named = said.get("func") or next(iter(node.args[1 if code_of(node.func).endswith(".cron") else 0 :]), None)
-        name = self._found.means(source, named) if named is not None else ""
+        keywords = options_of(node)
+        reference = keywords.get("func") or next(
+            iter(node.args[1 if code_of(node.func).endswith(".cron") else 0 :]), None
+        )
+        name = self._findings.full_name(source, reference) if reference is not None else ""
         cron = (
-            said.get("cron_string")
-            or said.get("cron")
+            keywords.get("cron_string")
+            or keywords.get("cron")
             or (node.args[0] if code_of(node.func).endswith(".cron") and node.args else None)
         )
-        rhythm = _rhythm(value_of(cron), seconds(said.get("interval")))
+        rhythm = _rhythm(value_of(cron), seconds(keywords.get("interval")))
         if name not in self._definitions or rhythm is None:
-            self._found.gap(
+            self._findings.gap(
                 source, node, code_of(node), "its function or its rhythm does not stand in the code as such"
             )
             return
-        where = value_of(said.get("queue_name"))
-        task = self._tasks.get(name) or self._add(name, where if isinstance(where, str) else queue, DEFAULT_TIMEOUT)
-        payload = payload_of(task, said)
-        if isinstance(payload, str) or value_of(said.get("repeat")) not in (UNKNOWN, None):
-            self._found.gap(source, node, code_of(node), payload if isinstance(payload, str) else REFUSED["repeat"])
+        queue_name = value_of(keywords.get("queue_name"))
+        task = self._tasks.get(name) or self._add(
+            name, queue_name if isinstance(queue_name, str) else queue, DEFAULT_TIMEOUT
+        )
+        payload = payload_of(task, keywords)
+        if isinstance(payload, str) or value_of(keywords.get("repeat")) not in (UNKNOWN, None):
+            self._findings.gap(source, node, code_of(node), payload if isinstance(payload, str) else REFUSED["repeat"])
             return
         words = dict([rhythm]) | ({"payload": literal(payload)} if payload else {})
         schedule = FoundSchedule(name=task.name, task=task.name, place=source.place(node), words=words)
-        self._found.inventory.schedules.append(schedule)
+        self._findings.inventory.schedules.append(schedule)
 
 
 def _limit(node: ast.expr | None) -> float | None:
@@ -297,11 +313,11 @@ def _rhythm(cron: Any, every: float | None) -> tuple[str, str] | None:
     return ("every", literal(every)) if every else None
 
 
-def _given(node: ast.Call, skipping: int) -> str:
+def _arguments(node: ast.Call, skipping: int) -> str:
     """The arguments that the function is given, without those of the job."""
-    said = options_of(node)
+    keywords = options_of(node)
     parts = [*map(ast.unparse, node.args[skipping:])]
-    for word, value in said.items():
+    for word, value in keywords.items():
         if word == "args" and isinstance(value, ast.Tuple | ast.List):
             parts += map(ast.unparse, value.elts)
         elif word == "kwargs" and isinstance(value, ast.Dict):
@@ -314,6 +330,6 @@ def _given(node: ast.Call, skipping: int) -> str:
             parts.append(f"{'*' if word == 'args' else '**'}{ast.unparse(value)}")
         elif word == "**":
             parts.append(f"**{ast.unparse(value)}")
-        elif word not in OF_THE_JOB | {"func", "f"}:
+        elif word not in JOB_OPTIONS | {"func", "f"}:
             parts.append(f"{word}={ast.unparse(value)}")
     return ", ".join(parts)

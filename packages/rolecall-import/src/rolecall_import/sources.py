@@ -15,7 +15,7 @@ from rolecall_import.inventory import Place, Unread
 __all__ = ["Function", "Source", "Sources", "read_sources"]
 
 # What people install or build beside their own code.
-NOT_THEIRS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
+IGNORED_FOLDERS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -40,14 +40,14 @@ class Sources:
     files: Sequence[Source]
     unread: Sequence[Unread]
 
-    def meaning(self, source: Source, node: ast.AST) -> str | None:
+    def full_name(self, source: Source, node: ast.AST) -> str | None:
         """Return in full what a dotted name means: `shop.tasks.greet`; None for other code."""
         match node:
             case ast.Name(id=name):
-                return self._followed(source.names.get(name, name))
+                return self._follow_reexports(source.names.get(name, name))
             case ast.Attribute(value=value, attr=attribute):
-                begin = self.meaning(source, value)
-                return None if begin is None else self._followed(f"{begin}.{attribute}")
+                begin = self.full_name(source, value)
+                return None if begin is None else self._follow_reexports(f"{begin}.{attribute}")
             case _:
                 return None
 
@@ -58,7 +58,7 @@ class Sources:
                 if isinstance(node, Function):
                     yield source, node
 
-    def within(self, kind: Any, *, top: bool = False) -> Iterator[tuple[Source, Any]]:
+    def nested_definitions(self, kind: Any, *, top: bool = False) -> Iterator[tuple[Source, Any]]:
         """Every function or class that does not stand at the top of a file; with `top`, those that do as well."""
         for source in self.files:
             for node in ast.walk(source.tree):
@@ -81,25 +81,25 @@ class Sources:
         With each comes a set: add what was dealt with, and what stands within it is passed over.
         """
         for source in self.files:
-            done: set[ast.AST] = set()
+            handled: set[ast.AST] = set()
             for node in ast.walk(source.tree):
                 if isinstance(node, Function | ast.ClassDef):
-                    done.update(node.decorator_list)
-                if node in done:
-                    done.update(ast.iter_child_nodes(node))
+                    handled.update(node.decorator_list)
+                if node in handled:
+                    handled.update(ast.iter_child_nodes(node))
                 elif isinstance(node, ast.Call | ast.BinOp):
-                    yield source, node, done
-                    if node in done:
-                        done.update(ast.iter_child_nodes(node))
+                    yield source, node, handled
+                    if node in handled:
+                        handled.update(ast.iter_child_nodes(node))
 
-    def _followed(self, name: str) -> str:
+    def _follow_reexports(self, name: str) -> str:
         """Follow a name through the modules that only pass it on."""
         for _ in range(10):
             module, _, last = name.rpartition(".")
-            passed_on = next((each.names.get(last) for each in self.files if each.module == module), None)
-            if passed_on is None or passed_on == name:
+            reexported = next((each.names.get(last) for each in self.files if each.module == module), None)
+            if reexported is None or reexported == name:
                 break
-            name = passed_on
+            name = reexported
         return name
 
 
@@ -127,7 +127,7 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
         return
     for each in path.iterdir():
-        if each.name.startswith(".") or each.name in NOT_THEIRS or each.is_symlink():
+        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or each.is_symlink():
             continue
         if each.is_dir() and not (each / "pyvenv.cfg").exists():
             yield from _files(each)

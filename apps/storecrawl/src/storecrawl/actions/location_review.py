@@ -9,7 +9,13 @@ from typing import Any
 import psycopg
 
 from rolecall import Actor, NewTask, audit
-from storecrawl.catalog.discovery import Verified, link_location, reject_location, unreject_location, verify_location
+from storecrawl.catalog.discovery import (
+    VerifiedLocation,
+    link_location,
+    reject_location,
+    unreject_location,
+    verify_location,
+)
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import first_crawl
 
@@ -21,7 +27,7 @@ DEFAULT_REASON = "decided by a person"
 class LocationReview:
     """Makes decisions as one actor on one connection. Each commits on its own and may raise CatalogError.
 
-    `because` is stored in the location's log. `enqueue` stores a task and returns its id. After a crash before it,
+    `reason` is stored in the location's log. `enqueue` stores a task and returns its id. After a crash before it,
     the next round fetches the store, which is then due.
     """
 
@@ -35,31 +41,31 @@ class LocationReview:
         self._actor = actor
         self._enqueue = enqueue
 
-    async def verify(self, location_id: int, because: str) -> tuple[Verified, int | None]:
+    async def verify(self, location_id: int, reason: str) -> tuple[VerifiedLocation, int | None]:
         """Create a store from a location; return it, and the task of its first crawl if it is new."""
-        async with self._change("locations.verify", location_id, because) as outcome:
-            verified = await verify_location(self._connection, location_id, by=self._actor.name, because=because)
+        async with self._change("locations.verify", location_id, reason) as outcome:
+            verified = await verify_location(self._connection, location_id, by=self._actor.name, reason=reason)
             outcome |= {"store_id": verified.store_id, "created": verified.is_new}
         return verified, await self._enqueue(first_crawl(verified.store_id)) if verified.is_new else None
 
-    async def link(self, location_id: int, store_id: int, because: str) -> int | None:
+    async def link(self, location_id: int, store_id: int, reason: str) -> int | None:
         """Link a location to a store; return the task that fetches it if it gets the location's id."""
-        async with self._change("locations.link", location_id, because) as outcome:
-            taken = await link_location(self._connection, location_id, store_id, by=self._actor.name, because=because)
-            outcome |= {"store_id": store_id, "id_taken": taken}
-        return await self._enqueue(fetch_task(store_id)) if taken else None
+        async with self._change("locations.link", location_id, reason) as outcome:
+            takes_id = await link_location(self._connection, location_id, store_id, by=self._actor.name, reason=reason)
+            outcome |= {"store_id": store_id, "id_taken": takes_id}
+        return await self._enqueue(fetch_task(store_id)) if takes_id else None
 
-    async def reject(self, location_id: int, because: str) -> None:
-        async with self._change("locations.reject", location_id, because):
-            await reject_location(self._connection, location_id, by=self._actor.name, because=because)
+    async def reject(self, location_id: int, reason: str) -> None:
+        async with self._change("locations.reject", location_id, reason):
+            await reject_location(self._connection, location_id, by=self._actor.name, reason=reason)
 
-    async def unreject(self, location_id: int, because: str) -> None:
-        async with self._change("locations.unreject", location_id, because):
-            await unreject_location(self._connection, location_id, by=self._actor.name, because=because)
+    async def unreject(self, location_id: int, reason: str) -> None:
+        async with self._change("locations.unreject", location_id, reason):
+            await unreject_location(self._connection, location_id, by=self._actor.name, reason=reason)
 
     @asynccontextmanager
-    async def _change(self, action: str, location_id: int, because: str) -> AsyncIterator[dict[str, object]]:
+    async def _change(self, action: str, location_id: int, reason: str) -> AsyncIterator[dict[str, object]]:
         async with audit.change_async(
-            self._connection, self._actor, action, location_id=location_id, because=because
+            self._connection, self._actor, action, location_id=location_id, because=reason
         ) as outcome:
             yield outcome

@@ -24,11 +24,11 @@ __all__ = [
     "Generated",
     "PoolRole",
     "StoreRole",
-    "as_asked",
+    "as_manual_requests",
     "discovery",
-    "for_stores",
-    "in_turn",
     "resync",
+    "stagger_tasks",
+    "tasks_for_stores",
 ]
 
 Connection = psycopg.AsyncConnection[Any]
@@ -41,7 +41,7 @@ PoolRole = Literal["store_discovery", "analytics_refresh", "storage_upkeep"]
 BATCHES = 6
 DAY = timedelta(days=1)
 # For requests by people: a pending task that a schedule has enqueued for later gets the requested time.
-AS_ASKED = Dedupe(mode="replace")
+MANUAL_REQUEST = Dedupe(mode="replace")
 # Longer than any accepted date is ahead: a completed resync counts as generated until its day is over.
 ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
 
@@ -92,12 +92,12 @@ def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple
     """
     midnight = datetime.combine(day, time(), UTC)
     bounds = [len(store_ids) * number // batches for number in range(batches + 1)]
-    planned = [
+    planned_batches = [
         Batch(scheduled_for=midnight + DAY * number / batches, store_ids=store_ids[bounds[number] : bounds[number + 1]])
         for number in range(batches)
     ]
-    return planned, [
-        _resync_on(day, store_id, batch.scheduled_for) for batch in planned for store_id in batch.store_ids
+    return planned_batches, [
+        _resync_on(day, store_id, batch.scheduled_for) for batch in planned_batches for store_id in batch.store_ids
     ]
 
 
@@ -108,29 +108,29 @@ def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTas
     return task if priority is None else task.options(priority=priority)
 
 
-async def for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
+async def tasks_for_stores(connection: Connection, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
     """Return a task of a role for each store.
 
     A refresh is of the store's latest payload; an entry point discovery uses the store's id, or its slug. Raises
     UnknownStore, NoPayload.
     """
-    return [await _for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
+    return [await _task_for_store(connection, role, store_id) for store_id in dict.fromkeys(store_ids)]
 
 
-def in_turn(made: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
+def stagger_tasks(tasks: Sequence[NewTask], begin: datetime | None, stagger_seconds: float = 0.0) -> list[NewTask]:
     """Return the same tasks, staggered from `begin` on; without it, all at once."""
     if begin is None:
-        return list(made)
+        return list(tasks)
     moments = (begin + timedelta(seconds=number * stagger_seconds) for number in count())
-    return [task.options(scheduled_for=moment) for task, moment in zip(made, moments, strict=False)]
+    return [task.options(scheduled_for=moment) for task, moment in zip(tasks, moments, strict=False)]
 
 
-def as_asked(tasks: Iterable[NewTask]) -> list[NewTask]:
+def as_manual_requests(tasks: Iterable[NewTask]) -> list[NewTask]:
     """Return the same tasks as requests by people: a pending one for later gets the new one's time."""
-    return [task.options(dedupe=AS_ASKED) for task in tasks]
+    return [task.options(dedupe=MANUAL_REQUEST) for task in tasks]
 
 
-async def _for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:
+async def _task_for_store(connection: Connection, role: StoreRole, store_id: int) -> NewTask:
     if role == "product_refresh":
         return replay_task(store_id, (await latest_payload(connection, store_id)).id)
     if role == "entry_point_discovery":

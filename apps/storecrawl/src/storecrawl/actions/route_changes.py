@@ -22,22 +22,22 @@ class RouteChanges:
     async def add(self, route: NewRoute) -> StoredRoute:
         """Add an active route; workers use it within a minute."""
         async with audit.change_async(self._connection, self._actor, "routes.add") as outcome:
-            return _told(await add_route(self._connection, route), outcome)
+            return _record_outcome(await add_route(self._connection, route), outcome)
 
     async def enable(self, route_id: int) -> StoredRoute:
         """Enable a route, and forget why it was disabled."""
         async with audit.change_async(self._connection, self._actor, "routes.enable", route_id=route_id) as outcome:
-            return _told(await enable_route(self._connection, route_id), outcome)
+            return _record_outcome(await enable_route(self._connection, route_id), outcome)
 
-    async def disable(self, route_id: int, because: str) -> StoredRoute:
+    async def disable(self, route_id: int, reason: str) -> StoredRoute:
         async with audit.change_async(self._connection, self._actor, "routes.disable", route_id=route_id) as outcome:
-            return _told(await disable_route(self._connection, route_id, because), outcome)
+            return _record_outcome(await disable_route(self._connection, route_id, reason), outcome)
 
     async def remove(self, route_id: int) -> None:
         async with audit.change_async(self._connection, self._actor, "routes.remove", route_id=route_id):
             await remove_route(self._connection, route_id)
 
 
-def _told(route: StoredRoute, outcome: dict[str, object]) -> StoredRoute:
+def _record_outcome(route: StoredRoute, outcome: dict[str, object]) -> StoredRoute:
     outcome |= {"id": route.id, "route": route.label}
     return route

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from rolecall.web import Connects, Limit, Page, PathId, Reads, page_by_id, position, refuses
 from storecrawl.catalog import Brand, BrandOrder, find_brand, list_brands
 from storecrawl.serving.parameters import Cursor, SearchText
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/brands", tags=["brands"])
 
@@ -31,6 +31,6 @@ async def list_all(  # sizes: the filters of the list
 @router.get("/{brand_id:int}", responses=refuses(404))
 async def show(brand_id: PathId, connects: Connects, _: Reads) -> Brand:
     """Return a brand, with its totals as of the last round."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             return await find_brand(connection, brand_id)

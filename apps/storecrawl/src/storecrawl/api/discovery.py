@@ -43,7 +43,7 @@ from storecrawl.catalog.discovery import (
 )
 from storecrawl.serving.changes import location_review
 from storecrawl.serving.parameters import CRAWLED, Cursor, LocationId, Platform, SearchText, State, plain_text
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/discovery", tags=["discovery"])
 
@@ -150,7 +150,7 @@ async def list_all(  # sizes: the filters of the list
 @router.get(LOCATION, responses=refuses(404))
 async def show(_: Reads, location_id: LocationId, connects: Connects) -> ShownLocation:
     """Return a location with its log and the platform's object."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             location = await find_location(connection, location_id)
             promotions = await location_promotions(connection, location_id)

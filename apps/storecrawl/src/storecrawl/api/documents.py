@@ -30,7 +30,7 @@ class DocumentResponse(StreamingResponse):
         }
         if packed:
             headers["Content-Encoding"] = "gzip"
-        super().__init__(opened.packed() if packed else opened.document(), headers=headers)
+        super().__init__(opened.packed_bytes() if packed else opened.document(), headers=headers)
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,11 +40,11 @@ class DocumentResponse(StreamingResponse):
 
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether a client accepts gzip according to its Accept-Encoding header; a weight of 0 means no."""
-    weights = dict(_weighted(coding) for coding in accept_encoding.lower().split(","))
+    weights = dict(_parse_coding(coding) for coding in accept_encoding.lower().split(","))
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
-def _weighted(coding: str) -> tuple[str, float]:
+def _parse_coding(coding: str) -> tuple[str, float]:
     name, _, parameters = coding.partition(";")
     key, _, weight = parameters.partition("=")
     return name.strip(), _number(weight) if key.strip() == "q" else 1.0

@@ -36,7 +36,7 @@ class DiscoveryOrder(Body):
     platform: CrawledPlatform = None
     priority: Priority = None
 
-    def searched(self) -> tuple[str, ...]:
+    def requested_states(self) -> tuple[str, ...]:
         """Return the states; `state_code` is another name for one. Raises FilterError."""
         return (
             agreed("states", self.states or None, "state_code", (self.state_code,) if self.state_code else None) or ()
@@ -86,7 +86,7 @@ async def generate_resync(connects: Connects, enqueues: Enqueuing, order: Resync
 @router.post("/discovery", status_code=201, responses=ANSWERS)
 async def generate_discovery(enqueues: Enqueuing, order: DiscoveryOrder = EVERYWHERE) -> Generated:
     """Enqueue the task that searches for stores; an open one for the same states is kept."""
-    return await enqueues([discovery(order.searched(), order.priority)])
+    return await enqueues([discovery(order.requested_states(), order.priority)])
 
 
 async def _day(connects: Connections, day_given: dt.date | None) -> dt.date:

@@ -12,7 +12,7 @@ from storecrawl.catalog import find_image, find_product, images_of_products
 from storecrawl.images import Fit, Format, Rendition
 from storecrawl.images.pixels import LARGEST
 from storecrawl.serving.pictures import HasPictures
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(tags=["images"])
 
@@ -54,7 +54,7 @@ async def show(  # sizes: the properties of a copy
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Return the original image, or a copy within `w` x `h` pixels in a format (WebP). It is never enlarged."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             image = await find_image(connection, image_id)
     rendition = Rendition(width=w, height=h, fit=fit, format=form or Format.WEBP) if w or h or form else None
@@ -63,13 +63,13 @@ async def show(  # sizes: the properties of a copy
         return Response(status_code=304, headers=headers)
     if rendition is None:
         return Response(await pictures.original(image), media_type=image.content_type, headers=headers)
-    return Response(await pictures.resized(image, rendition), media_type=rendition.content_type, headers=headers)
+    return Response(await pictures.resize(image, rendition), media_type=rendition.content_type, headers=headers)
 
 
 @router.get("/api/products/{product_id:int}/image", responses=refuses(404))
 async def of_product(product_id: PathId, connects: Connects, _: Reads) -> ProductImage:
     """Return the stored image of a product and its address."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             product = await find_product(connection, product_id)
             image = (await images_of_products(connection, [product.id])).get(product.id)
@@ -87,5 +87,5 @@ async def of_product(product_id: PathId, connects: Connects, _: Reads) -> Produc
 
 
 def _tag(sha256: str, rendition: Rendition | None) -> str:
-    how = f"-{rendition.width}-{rendition.height}-{rendition.fit}-{rendition.format}" if rendition else ""
-    return f'"{sha256[:TAG_LETTERS]}{how}"'
+    suffix = f"-{rendition.width}-{rendition.height}-{rendition.fit}-{rendition.format}" if rendition else ""
+    return f'"{sha256[:TAG_LETTERS]}{suffix}"'

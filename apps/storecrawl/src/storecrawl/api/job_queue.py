@@ -14,15 +14,15 @@ from storecrawl.actions.new_tasks import (
     Generated,
     PoolRole,
     StoreRole,
-    as_asked,
+    as_manual_requests,
     discovery,
-    for_stores,
-    in_turn,
+    stagger_tasks,
+    tasks_for_stores,
 )
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
 from storecrawl.serving.lookup import crawlable
 from storecrawl.serving.parameters import CrawledPlatform, Priority, Start, StateCode, StoreIds, one_of
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
 
@@ -34,9 +34,11 @@ class Job(Body):
     priority: Priority = None
     scheduled_for: Start | None = None
 
-    def asked(self, made: Sequence[NewTask], begin: datetime | None = None, stagger: float = 0.0) -> list[NewTask]:
+    def requested_tasks(
+        self, new_tasks: Sequence[NewTask], begin: datetime | None = None, stagger: float = 0.0
+    ) -> list[NewTask]:
         """Return the requested tasks, `stagger` seconds apart from `begin` on."""
-        tasks = as_asked(in_turn(made, begin or self.scheduled_for, stagger))
+        tasks = as_manual_requests(stagger_tasks(new_tasks, begin or self.scheduled_for, stagger))
         return tasks if self.priority is None else [task.options(priority=self.priority) for task in tasks]
 
 
@@ -49,7 +51,7 @@ class StoreJob(Job):
         self, connects: Connections, store_ids: Sequence[int], begin: datetime | None = None, stagger: float = 0.0
     ) -> list[NewTask]:
         """Return a task per store, staggered from `begin` on; without it, all at `scheduled_for`, or now."""
-        return self.asked(await tasks_of_stores(connects, self.role, store_ids), begin, stagger)
+        return self.requested_tasks(await tasks_of_stores(connects, self.role, store_ids), begin, stagger)
 
 
 class AnyJob(Job):
@@ -83,7 +85,7 @@ class StoresOfState(StoreJob):
 @router.post("/enqueue", status_code=201, responses=ANSWERS)
 async def enqueue(job: AnyJob, connects: Connects, enqueues: Enqueuing) -> Generated:
     """Enqueue one task; a pending one gets this time and priority."""
-    return await enqueues(job.asked(await _made(job, connects)))
+    return await enqueues(job.requested_tasks(await _new_tasks(job, connects)))
 
 
 @router.post("/enqueue-batch", status_code=201, responses=ANSWERS)
@@ -101,19 +103,19 @@ async def enqueue_state(job: StoresOfState, connects: Connects, enqueues: Enqueu
 
 async def tasks_of_stores(connects: Connections, role: StoreRole, store_ids: Sequence[int]) -> list[NewTask]:
     """Return a task per store. Raises RequestRefused for a store without what the role needs."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
-            return await for_stores(connection, role, store_ids)
+            return await tasks_for_stores(connection, role, store_ids)
 
 
-async def _made(job: AnyJob, connects: Connections) -> list[NewTask]:
+async def _new_tasks(job: AnyJob, connects: Connections) -> list[NewTask]:
     store_id = agreed("store_id", job.store_id, "dispensary_id", job.dispensary_id)
     state = agreed("state", job.state, "state_code", job.state_code)
     if state is not None and job.role != "store_discovery":
-        raise _senseless(f"a state is only valid for store_discovery or /enqueue-state, not for {job.role}")
+        raise _invalid_combination(f"a state is only valid for store_discovery or /enqueue-state, not for {job.role}")
     match job.role:
         case "store_discovery" | "analytics_refresh" | "storage_upkeep" if store_id is not None:
-            raise _senseless(f"{job.role} does not take a store")
+            raise _invalid_combination(f"{job.role} does not take a store")
         case "store_discovery":
             return [discovery([state] if state else ())]
         case "analytics_refresh" | "storage_upkeep":
@@ -125,5 +127,5 @@ async def _made(job: AnyJob, connects: Connections) -> list[NewTask]:
             return await tasks_of_stores(connects, role, allowed)
 
 
-def _senseless(problem: str) -> RequestRefused:
+def _invalid_combination(problem: str) -> RequestRefused:
     return RequestRefused(problem, status=422, kind="invalid-request")

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from rolecall.web import Connects, Id, PathId, Reads, refuses
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads, payloads_to_compare
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 from storecrawl.serving.resources import HasResources
 
 router = APIRouter(tags=["menus"])
@@ -91,7 +91,7 @@ async def diff(
     later: Annotated[Id | None, Query(alias="to")] = None,
 ) -> DiffAnswer:
     """Return the changes from one crawl payload (`from`) to another (`to`); by default between the latest two."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             pair = await payloads_to_compare(connection, store_id, earlier, later)
     before, after = [await resources.menu(payload) for payload in pair]

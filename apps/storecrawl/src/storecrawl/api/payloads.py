@@ -27,7 +27,7 @@ from storecrawl.catalog import StoredPayload, latest_payload, list_payloads
 from storecrawl.roles.payload_fetch import replay_task
 from storecrawl.serving.lookup import payload_of, store_of
 from storecrawl.serving.parameters import Cursor, QueryId
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 from storecrawl.serving.resources import HasResources
 
 router = APIRouter(prefix="/api/payloads", tags=["crawl payloads"])
@@ -141,7 +141,7 @@ async def list_of_store(
 @router.get("/store/{store_id:int}/latest", responses=refuses(404))
 async def latest(store_id: PathId, connects: Connects, _: Reads) -> Payload:
     """Return the crawl payload of a store's newest fetch."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             return Payload.of(await latest_payload(connection, store_id))
 

@@ -30,8 +30,8 @@ async def of_store(
     return await _page(connects, cursor, limit, store_id=store_id)
 
 
-async def _page(connects: Connections, cursor: str | None, limit: int, **whose: int) -> Page[StoredRefusal]:
+async def _page(connects: Connections, cursor: str | None, limit: int, **selection: int) -> Page[StoredRefusal]:
     before = position(cursor)
     async with connects() as connection:
-        found = await list_refusals(connection, **whose, before=before, limit=limit + 1)
+        found = await list_refusals(connection, **selection, before=before, limit=limit + 1)
     return page_by_id(found, limit)

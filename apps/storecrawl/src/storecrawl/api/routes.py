@@ -13,7 +13,7 @@ from storecrawl.egress import RouteProtocol
 from storecrawl.egress.repository import NewRoute, StoredRoute, find_route, list_routes
 from storecrawl.serving.changes import route_changes
 from storecrawl.serving.parameters import plain_text
-from storecrawl.serving.refusals import routed
+from storecrawl.serving.refusals import route_errors_as_problems
 
 router = APIRouter(prefix="/api/routes", tags=["routes"])
 
@@ -56,7 +56,7 @@ async def list_all(connects: Connects, _: Reads) -> list[StoredRoute]:
 @router.get("/{route_id:int}", responses=refuses(404))
 async def show(route_id: PathId, connects: Connects, _: Reads) -> StoredRoute:
     """Return a route."""
-    with routed():
+    with route_errors_as_problems():
         async with connects() as connection:
             return await find_route(connection, route_id)
 

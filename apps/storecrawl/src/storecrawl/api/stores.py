@@ -29,8 +29,8 @@ async def list_all(  # sizes: the filters of the list
 ) -> Page[Store]:
     """Return stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
-    of_state = agreed("state", state, "state_code", state_code)
-    criteria = StoreFilter(state=of_state, text=text, blocked=blocked, after=after, limit=limit + 1)
+    state_filter = agreed("state", state, "state_code", state_code)
+    criteria = StoreFilter(state=state_filter, text=text, blocked=blocked, after=after, limit=limit + 1)
     async with connects() as connection:
         stores = await list_stores(connection, criteria)
     return page_by_id(stores, limit)

@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 
 from storecrawl.catalog.errors import UnknownBrand
 from storecrawl.catalog.sql import BRANDS, STORES
-from storecrawl.statements import Connection, containing, fetch
+from storecrawl.statements import Connection, containing_pattern, fetch
 
 
 class BrandOrder(StrEnum):
@@ -78,7 +78,7 @@ async def list_brands(
     connection: Connection, *, order: BrandOrder, text: str | None = None, after: int | None = None, limit: int = 50
 ) -> list[Brand]:
     """Return a page of brands whose name contains `text`; `after` is the last one of the previous page."""
-    parameters = {"pattern": containing(text), "after": after, "limit": limit}
+    parameters = {"pattern": containing_pattern(text), "after": after, "limit": limit}
     query = BRANDS.list_by_name if order is BrandOrder.NAME else BRANDS.list_by_products
     return await fetch(connection, query, parameters, class_row(Brand))
 

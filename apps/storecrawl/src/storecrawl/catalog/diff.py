@@ -46,12 +46,12 @@ def diff_payloads(menu_a: Menu, menu_b: Menu) -> MenuDiff:
     """Return the changes from `menu_a` to `menu_b`. Names are never compared, since they are not unique."""
     before = {product.external_id: product for product in menu_a.products}
     after = {product.external_id: product for product in menu_b.products}
-    kept = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
+    common_products = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
     return MenuDiff(
         added=tuple(_product(after[key]) for key in sorted(after.keys() - before.keys())),
         removed=tuple(_product(before[key]) for key in sorted(before.keys() - after.keys())),
-        price_changes=tuple(change for pair in kept for change in _changes(*pair, PRICE_FIELDS)),
-        stock_changes=tuple(change for pair in kept for change in _changes(*pair, STOCK_FIELDS)),
+        price_changes=tuple(change for pair in common_products for change in _changes(*pair, PRICE_FIELDS)),
+        stock_changes=tuple(change for pair in common_products for change in _changes(*pair, STOCK_FIELDS)),
     )
 
 

@@ -73,8 +73,8 @@ class UnknownPayload(CatalogError):
     """No such payload, or it is of another store or fetch."""
 
     def __init__(self, payload_id: int, store_id: int | None = None) -> None:
-        whose = "" if store_id is None else f" of store {store_id}"
-        super().__init__(f"no crawl payload {payload_id}{whose}")
+        suffix = "" if store_id is None else f" of store {store_id}"
+        super().__init__(f"no crawl payload {payload_id}{suffix}")
         self.payload_id = payload_id
         self.store_id = store_id
 

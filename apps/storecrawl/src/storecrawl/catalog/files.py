@@ -20,7 +20,7 @@ def read_menu(payloads: PayloadStore, payload: StoredPayload) -> Menu:
 
 def read_document(payloads: PayloadStore, payload: StoredPayload) -> bytes:
     """Read and verify a payload's file, blocking. Raises PayloadError."""
-    _require_kept(payload)
+    _require_unexpired(payload)
     return payloads.read(payload.storage_path, payload.sha256, payload.size_raw)
 
 
@@ -42,17 +42,17 @@ def unpacked_menu(packed: bytes) -> Menu:
 
 def open_payload(payloads: PayloadStore, payload: StoredPayload) -> OpenedPayload:
     """Open and verify a payload's file, blocking. Raises PayloadError."""
-    _require_kept(payload)
+    _require_unexpired(payload)
     return payloads.open(payload.storage_path, payload.sha256, payload.size_raw)
 
 
 def open_raw_menu(payloads: PayloadStore, raw: RawMenu) -> OpenedPayload:
     """Open and verify a raw menu's file, blocking. Raises PayloadError."""
-    _require_kept(raw)
-    return payloads.for_raw().open(raw.storage_path, raw.sha256, raw.size_raw)
+    _require_unexpired(raw)
+    return payloads.with_raw_limits().open(raw.storage_path, raw.sha256, raw.size_raw)
 
 
-def _require_kept(payload: StoredPayload | RawMenu) -> None:
+def _require_unexpired(payload: StoredPayload | RawMenu) -> None:
     if payload.expired_at is not None:
         raise PayloadExpired(
             payload.storage_path,

@@ -33,7 +33,7 @@ class DueImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptImage:
+class StoredImage:
     """A fetched image. Dimensions are in pixels, `size` is in bytes."""
 
     id: int
@@ -56,34 +56,34 @@ async def due_images(connection: Connection, store_id: int, *, limit: int) -> li
     return await fetch(connection, IMAGES.due_images, {"store_id": store_id, "limit": limit}, class_row(DueImage))
 
 
-async def keep_image(connection: Connection, image: KeptImage, *, etag: str | None, again: timedelta) -> None:
+async def store_image(connection: Connection, image: StoredImage, *, etag: str | None, again: timedelta) -> None:
     """Record a fetched image; it is checked again later."""
     row = {field.name: getattr(image, field.name) for field in fields(image)}
-    await execute(connection, IMAGES.keep_image, {**row, "etag": etag, "again": again})
+    await execute(connection, IMAGES.store_image, {**row, "etag": etag, "again": again})
 
 
-async def put_off_image(
+async def postpone_image(
     connection: Connection, image_id: int, *, tries: int, problem: str | None, again: timedelta | None
 ) -> None:
     """Record why nothing new was fetched, and when to try again; None means never."""
     parameters = {"id": image_id, "tries": tries, "problem": problem, "again": again}
-    await execute(connection, IMAGES.put_off_image, parameters)
+    await execute(connection, IMAGES.postpone_image, parameters)
 
 
-async def find_image(connection: Connection, image_id: int) -> KeptImage:
+async def find_image(connection: Connection, image_id: int) -> StoredImage:
     """Return a stored image. Raises UnknownImage."""
-    rows = await fetch(connection, IMAGES.image_by_id, {"image_id": image_id}, class_row(KeptImage))
+    rows = await fetch(connection, IMAGES.image_by_id, {"image_id": image_id}, class_row(StoredImage))
     if not rows:
         raise UnknownImage(image_id)
     return rows[0]
 
 
-async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, KeptImage]:
+async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, StoredImage]:
     """Return the stored images of products, by product id; products without an image are left out."""
     rows: list[dict[str, Any]] = await fetch(
         connection, IMAGES.images_of_products, {"product_ids": list(product_ids)}, dict_row
     )
-    return {row.pop("product_id"): KeptImage(**row) for row in rows}
+    return {row.pop("product_id"): StoredImage(**row) for row in rows}
 
 
 async def without_image(connection: Connection, paths: Sequence[str]) -> list[str]:

@@ -85,10 +85,10 @@ class MenuGroup:
 def select(rows: Sequence[MenuRow], query: MenuQuery) -> list[MenuRow]:
     """Return the matching rows in the requested order; ties are sorted by id."""
     tests = list(_tests(query))
-    fitting = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
+    matches = sorted((row for row in rows if all(test(row) for test in tests)), key=lambda row: row.id)
     key = SORT_KEYS[query.sort]
-    known = sorted((row for row in fitting if key(row) is not None), key=key, reverse=query.descending)
-    return known + [row for row in fitting if key(row) is None]
+    valued_rows = sorted((row for row in matches if key(row) is not None), key=key, reverse=query.descending)
+    return valued_rows + [row for row in matches if key(row) is None]
 
 
 def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
@@ -96,14 +96,14 @@ def aggregate(rows: Sequence[MenuRow], group_by: GroupBy) -> list[MenuGroup]:
     groups: dict[str | None, list[MenuRow]] = defaultdict(list)
     for row in rows:
         groups[row.brand if group_by is GroupBy.BRAND else row.category].append(row)
-    summed = [_group(name, members) for name, members in groups.items()]
-    return sorted(summed, key=lambda group: (-group.count, group.group is None, group.group or ""))
+    menu_groups = [_group(name, members) for name, members in groups.items()]
+    return sorted(menu_groups, key=lambda group: (-group.count, group.group is None, group.group or ""))
 
 
 def _tests(query: MenuQuery) -> Iterator[Callable[[MenuRow], bool]]:
     for name in ("brand", "subcategory", "strain_type"):
-        if (wanted := getattr(query, name)) is not None:
-            yield _equals(name, wanted)
+        if (value := getattr(query, name)) is not None:
+            yield _equals(name, value)
     if query.category is not None:
         yield lambda row: row.category is query.category
     if query.in_stock is not None:
@@ -204,7 +204,7 @@ def percent_of(potency: Potency | None) -> tuple[Decimal, Decimal] | None:
 
 def _row(product: Product) -> MenuRow:
     rec = _lowest(_rec(variant) for variant in product.variants)
-    med = _lowest(_med(variant) for variant in product.variants)
+    med = _lowest(_medical_price(variant) for variant in product.variants)
     price = med if rec is None else rec
     option = _option_at(price, product)
     return MenuRow(
@@ -236,7 +236,7 @@ def _rec(variant: Variant) -> int | None:
     return variant.price_rec_cents if variant.special_rec_cents is None else variant.special_rec_cents
 
 
-def _med(variant: Variant) -> int | None:
+def _medical_price(variant: Variant) -> int | None:
     return variant.price_med_cents if variant.special_med_cents is None else variant.special_med_cents
 
 
@@ -245,5 +245,9 @@ def _lowest(prices: Iterable[int | None]) -> int | None:
 
 
 def _option_at(price: int | None, product: Product) -> Variant | None:
-    priced = [variant for variant in product.variants if price is not None and price in {_rec(variant), _med(variant)}]
+    priced = [
+        variant
+        for variant in product.variants
+        if price is not None and price in {_rec(variant), _medical_price(variant)}
+    ]
     return next(iter(priced or product.variants), None)

@@ -112,13 +112,17 @@ async def payloads_to_compare(
 
     Raises UnknownPayload if one is not of this store, NoPayload if there are too few.
     """
-    to = await _of_store(connection, store_id, later) if later else await latest_payload(connection, store_id)
+    later_payload = (
+        await _find_payload_of_store(connection, store_id, later)
+        if later
+        else await latest_payload(connection, store_id)
+    )
     if earlier:
-        return await _of_store(connection, store_id, earlier), to
-    older = await list_payloads(connection, store_id=store_id, before=to.id, limit=1)
+        return await _find_payload_of_store(connection, store_id, earlier), later_payload
+    older = await list_payloads(connection, store_id=store_id, before=later_payload.id, limit=1)
     if not older:
-        raise NoPayload(store_id, before=to.id)
-    return older[0], to
+        raise NoPayload(store_id, before=later_payload.id)
+    return older[0], later_payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +173,7 @@ async def mark_expired(connection: Connection, payload_ids: Sequence[int]) -> in
     return await execute(connection, PAYLOADS.mark_expired, {"ids": list(payload_ids)})
 
 
-async def _of_store(connection: Connection, store_id: int, payload_id: int) -> StoredPayload:
+async def _find_payload_of_store(connection: Connection, store_id: int, payload_id: int) -> StoredPayload:
     payload = await find_payload(connection, payload_id)
     if payload.store_id != store_id:
         raise UnknownPayload(payload_id, store_id)

@@ -14,7 +14,7 @@ from psycopg.rows import class_row, dict_row, tuple_row
 from storecrawl.catalog.errors import UnknownProduct
 from storecrawl.catalog.normalize import NO_DETAILS, Details
 from storecrawl.catalog.sql import DETAILS, PRODUCTS, SNAPSHOTS, VARIANTS
-from storecrawl.statements import Connection, containing, fetch
+from storecrawl.statements import Connection, containing_pattern, fetch
 
 # The most products that a page of a list over all stores reads. A short page is better than a slow one.
 MOST_READ = 20_000
@@ -78,7 +78,7 @@ async def list_products(connection: Connection, criteria: ProductFilter) -> Prod
     query = PRODUCTS.find_products if criteria.store_id is None else PRODUCTS.find_products_of_store
     parameters = {
         "store_id": criteria.store_id,
-        "pattern": containing(criteria.text),
+        "pattern": containing_pattern(criteria.text),
         "availability": criteria.availability,
         "after": criteria.after,
         "limit": criteria.limit,
@@ -161,7 +161,7 @@ class VariantRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionThen:
+class OptionSnapshot:
     """An option in one payload, with the prices that a customer paid, in cents, including specials."""
 
     option: str
@@ -178,7 +178,7 @@ class Snapshot:
     captured_at: datetime
     availability: str
     in_stock: bool
-    options: tuple[OptionThen, ...]
+    options: tuple[OptionSnapshot, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def _snapshot(rows: list[_HistoryRow]) -> Snapshot:
     )
 
 
-def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionThen]:
+def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionSnapshot]:
     for row in rows:
         if row.option is not None:
-            yield OptionThen(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)
+            yield OptionSnapshot(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)

@@ -23,7 +23,7 @@ from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
 from storecrawl.catalog.normalize import Menu, fingerprint
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
-    Fetched,
+    PayloadPosition,
     Plan,
     brand_rows,
     details_row,
@@ -147,14 +147,14 @@ async def apply_menu(
         rules.plausibility.check_history(menu, history.last_count, history.as_small)
         outcome = {"applied_count": len(menu.products), "complete": menu.complete, "normalizer": fingerprint()}
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
-    fetched = Fetched(
+    position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
-    return await _refresh(connection, fetched, menu)
+    return await _refresh(connection, position, menu)
 
 
 async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> _History:
@@ -162,19 +162,19 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
     return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(_History)))[0]
 
 
-async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> RefreshReport:
-    known = await _known_products(connection, fetched, menu)
-    plan = plan_refresh(menu, known, fetched)
+async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu) -> RefreshReport:
+    known = await _known_products(connection, position, menu)
+    plan = plan_refresh(menu, known, position)
     ids = {product.external_id: product.id for product in known.values()}
-    ids |= await _write_products(connection, fetched, plan, known)
-    await _write_variants(connection, fetched, plan, known, ids)
+    ids |= await _write_products(connection, position, plan, known)
+    await _write_variants(connection, position, plan, known, ids)
     await _write_details(connection, plan, ids)
-    await _touch(connection, fetched, plan, menu)
-    await record_refusals(connection, fetched.payload_id, fetched.store_id, menu.refused)
-    missed = await count_misses(connection, fetched)
-    product_snapshots, variant_snapshots = await _add_snapshots(connection, fetched, menu, ids)
+    await _touch(connection, position, plan, menu)
+    await record_refusals(connection, position.payload_id, position.store_id, menu.refused)
+    missed = await count_misses(connection, position)
+    product_snapshots, variant_snapshots = await _add_snapshots(connection, position, menu, ids)
     return RefreshReport(
-        payload_id=fetched.payload_id,
+        payload_id=position.payload_id,
         new=len(plan.new),
         updated=len(plan.updated),
         returned=len(plan.returned),
@@ -190,25 +190,25 @@ async def _refresh(connection: Connection, fetched: Fetched, menu: Menu) -> Refr
     )
 
 
-async def _known_products(connection: Connection, fetched: Fetched, menu: Menu) -> dict[str, EarlierProduct]:
+async def _known_products(connection: Connection, position: PayloadPosition, menu: Menu) -> dict[str, EarlierProduct]:
     external_ids = [product.external_id for product in menu.products]
-    parameters = {"store_id": fetched.store_id, "external_ids": external_ids}
+    parameters = {"store_id": position.store_id, "external_ids": external_ids}
     rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(EarlierProduct))
     return {row.external_id: row for row in rows}
 
 
 async def _write_products(
-    connection: Connection, fetched: Fetched, plan: Plan, known: dict[str, EarlierProduct]
+    connection: Connection, position: PayloadPosition, plan: Plan, known: dict[str, EarlierProduct]
 ) -> dict[str, int]:
-    if not plan.written:
+    if not plan.products_to_write:
         return {}
-    if brands := list(brand_rows(plan.written)):
+    if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
     rows = [
-        product_row(product, fetched.misses(known.get(product.external_id)), fetched.threshold)
-        for product in plan.written
+        product_row(product, position.misses(known.get(product.external_id)), position.threshold)
+        for product in plan.products_to_write
     ]
-    parameters = {**place_of(fetched), "products": json_text(rows)}
+    parameters = {**place_of(position), "products": json_text(rows)}
     return {
         external_id: product_id
         for product_id, external_id in await fetch(connection, PRODUCTS.upsert_products, parameters, tuple_row)
@@ -217,37 +217,37 @@ async def _write_products(
 
 async def _write_variants(
     connection: Connection,
-    fetched: Fetched,
+    position: PayloadPosition,
     plan: Plan,
     known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
-    if not plan.written:
+    if not plan.products_to_write:
         return
     rows = [
         row
-        for product in plan.written
+        for product in plan.products_to_write
         for row in variant_rows(
             product,
             ids[product.external_id],
-            removed=fetched.misses(known.get(product.external_id)) >= fetched.threshold,
+            removed=position.misses(known.get(product.external_id)) >= position.threshold,
         )
     ]
-    product_ids = [ids[product.external_id] for product in plan.written]
-    parameters = {"fetched_at": fetched.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
+    product_ids = [ids[product.external_id] for product in plan.products_to_write]
+    parameters = {"fetched_at": position.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
     await execute(connection, VARIANTS.upsert_variants, parameters)
     await execute(connection, VARIANTS.unlist_variants, parameters)
 
 
 async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]) -> None:
-    if plan.written:
-        rows = [details_row(product, ids[product.external_id]) for product in plan.written]
+    if plan.products_to_write:
+        rows = [details_row(product, ids[product.external_id]) for product in plan.products_to_write]
         await execute(connection, DETAILS.upsert_details, {"details": exact_json(rows)})
 
 
-async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Menu) -> None:
+async def _touch(connection: Connection, position: PayloadPosition, plan: Plan, menu: Menu) -> None:
     """Record the sighting of products that are not written: unchanged, stale or refused ones."""
-    place = place_of(fetched)
+    place = place_of(position)
     if plan.unchanged:
         revised = {product.external_id: product.updated_at for product in menu.products}
         seen = {known.id: revised[known.external_id] for known in plan.unchanged}
@@ -259,36 +259,38 @@ async def _touch(connection: Connection, fetched: Fetched, plan: Plan, menu: Men
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
 
 
-async def count_misses(connection: Connection, fetched: Fetched) -> list[Miss]:
+async def count_misses(connection: Connection, position: PayloadPosition) -> list[Miss]:
     """Count the products that a payload lacks; return those whose number of misses changed."""
-    missed = await fetch(connection, PRODUCTS.count_misses, place_of(fetched), class_row(Miss))
+    missed = await fetch(connection, PRODUCTS.count_misses, place_of(position), class_row(Miss))
     removed = [miss.id for miss in missed if miss.removed]
     if removed:
-        parameters = {"fetched_at": fetched.fetched_at, "product_ids": removed}
+        parameters = {"fetched_at": position.fetched_at, "product_ids": removed}
         await execute(connection, VARIANTS.empty_removed_variants, parameters)
     return missed
 
 
-async def _add_snapshots(connection: Connection, fetched: Fetched, menu: Menu, ids: dict[str, int]) -> tuple[int, int]:
+async def _add_snapshots(
+    connection: Connection, position: PayloadPosition, menu: Menu, ids: dict[str, int]
+) -> tuple[int, int]:
     products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
     variants = [
         variant_snapshot_row(variant, ids[product.external_id])
         for product in menu.products
         for variant in product.variants
     ]
-    place = place_of(fetched)
+    place = place_of(position)
     return (
         await execute(connection, SNAPSHOTS.add_product_snapshots, {**place, "products": json_text(products)}),
         await execute(connection, SNAPSHOTS.add_variant_snapshots, {**place, "variants": json_text(variants)}),
     )
 
 
-def place_of(fetched: Fetched) -> dict[str, object]:
+def place_of(position: PayloadPosition) -> dict[str, object]:
     """Return the statement parameters that describe a payload."""
     return {
-        "payload_id": fetched.payload_id,
-        "store_id": fetched.store_id,
-        "fetched_at": fetched.fetched_at,
-        "newer": fetched.newer,
-        "threshold": fetched.threshold,
+        "payload_id": position.payload_id,
+        "store_id": position.store_id,
+        "fetched_at": position.fetched_at,
+        "newer": position.newer,
+        "threshold": position.threshold,
     }

@@ -14,7 +14,7 @@ import msgspec
 from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
 
 HASH_BYTES = 16
-_told_of = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
+_comparable_values = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
 
 Row = dict[str, object]
 
@@ -35,7 +35,7 @@ class EarlierProduct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class PayloadPosition:
     """A payload's position in its store's history; `newer` counts the applied payloads fetched after it."""
 
     payload_id: int
@@ -44,14 +44,18 @@ class Fetched:
     newer: int
     threshold: int
 
-    def misses(self, known: EarlierProduct | None) -> int:
+    def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
-        seen_since = known is not None and known.last_seen_at > self.fetched_at
-        return known.consecutive_misses if known is not None and seen_since else min(self.newer, self.threshold)
+        seen_since = known_product is not None and known_product.last_seen_at > self.fetched_at
+        return (
+            known_product.consecutive_misses
+            if known_product is not None and seen_since
+            else min(self.newer, self.threshold)
+        )
 
-    def is_older_than(self, known: EarlierProduct) -> bool:
+    def is_older_than(self, known_product: EarlierProduct) -> bool:
         """Return whether the catalog already shows the product of a newer payload."""
-        return (self.fetched_at, self.payload_id) < (known.last_fetched_at, known.last_payload_id)
+        return (self.fetched_at, self.payload_id) < (known_product.last_fetched_at, known_product.last_payload_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,38 +69,38 @@ class Plan:
     stale: tuple[EarlierProduct, ...]
 
     @property
-    def written(self) -> tuple[Product, ...]:
+    def products_to_write(self) -> tuple[Product, ...]:
         return self.new + self.updated + self.returned
 
 
-def plan_refresh(menu: Menu, known: Mapping[str, EarlierProduct], fetched: Fetched) -> Plan:
+def plan_refresh(menu: Menu, known_products: Mapping[str, EarlierProduct], position: PayloadPosition) -> Plan:
     """Group a menu's products by comparing them with their known records."""
     groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
     for product in menu.products:
-        groups[_group(product, known.get(product.external_id), fetched)].append(product)
+        groups[_group(product, known_products.get(product.external_id), position)].append(product)
     return Plan(
         new=tuple(groups["new"]),
         updated=tuple(groups["updated"]),
         returned=tuple(groups["returned"]),
-        unchanged=tuple(known[product.external_id] for product in groups["unchanged"]),
-        stale=tuple(known[product.external_id] for product in groups["stale"]),
+        unchanged=tuple(known_products[product.external_id] for product in groups["unchanged"]),
+        stale=tuple(known_products[product.external_id] for product in groups["stale"]),
     )
 
 
-def _group(product: Product, known: EarlierProduct | None, fetched: Fetched) -> str:
-    if known is None:
+def _group(product: Product, known_product: EarlierProduct | None, position: PayloadPosition) -> str:
+    if known_product is None:
         return "new"
-    if fetched.is_older_than(known):
+    if position.is_older_than(known_product):
         return "stale"
-    removed = fetched.misses(known) >= fetched.threshold
-    if (known.availability == Availability.REMOVED_FROM_MENU) != removed:
+    removed = position.misses(known_product) >= position.threshold
+    if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
         return "returned"
-    return "unchanged" if known.content_hash == content_hash(product) else "updated"
+    return "unchanged" if known_product.content_hash == content_hash(product) else "updated"
 
 
 def content_hash(product: Product) -> bytes:
     """Return a digest of a normalized product with its variants, without the platform's time of change."""
-    return hashlib.blake2b(msgspec.json.encode(_told_of(product)), digest_size=HASH_BYTES).digest()
+    return hashlib.blake2b(msgspec.json.encode(_comparable_values(product)), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:

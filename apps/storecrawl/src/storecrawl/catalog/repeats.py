@@ -14,7 +14,7 @@ from storecrawl.catalog.errors import UnknownPayload
 from storecrawl.catalog.normalize import fingerprint
 from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.refresh import DEFAULT_RULES, RefreshReport, RefreshRules, count_misses, place_of
-from storecrawl.catalog.refresh_rows import Fetched
+from storecrawl.catalog.refresh_rows import PayloadPosition
 from storecrawl.catalog.refusals import MOST_ROWS
 from storecrawl.catalog.sql import PAYLOADS, PRODUCTS, REFUSALS
 from storecrawl.statements import Connection, execute, fetch
@@ -23,7 +23,7 @@ __all__ = ["repeat_menu"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Repeated:
+class _RepeatedPayload:
     id: int
     applied_count: int
     refused_products: int
@@ -40,29 +40,31 @@ async def repeat_menu(
     """
     if payload.applied_at is not None:
         return None
-    fetched = Fetched(
+    position = PayloadPosition(
         payload_id=payload.id,
         store_id=payload.store_id,
         fetched_at=payload.fetched_at,
         newer=0,
         threshold=rules.miss_threshold,
     )
-    place = place_of(fetched)
+    place = place_of(position)
     if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
         raise UnknownPayload(payload.id, payload.store_id)
     conditions = {**place, "normalizer": fingerprint(), "most": MOST_ROWS}
-    found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_Repeated))
-    return await _see_again(connection, fetched, found[0]) if found else None
+    found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))
+    return await _record_repeat(connection, position, found[0]) if found else None
 
 
-async def _see_again(connection: Connection, fetched: Fetched, repeated: _Repeated) -> RefreshReport:
-    place = {**place_of(fetched), "repeated": repeated.id}
+async def _record_repeat(
+    connection: Connection, position: PayloadPosition, repeated: _RepeatedPayload
+) -> RefreshReport:
+    place = {**place_of(position), "repeated": repeated.id}
     await execute(connection, PRODUCTS.touch_repeated_products, place)
     if refused := await fetch(connection, REFUSALS.repeat_refusals, place, scalar_row):
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
-    missed = await count_misses(connection, fetched)
+    missed = await count_misses(connection, position)
     return RefreshReport(
-        payload_id=fetched.payload_id,
+        payload_id=position.payload_id,
         new=0,
         updated=0,
         returned=0,

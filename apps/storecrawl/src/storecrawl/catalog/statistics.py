@@ -45,7 +45,7 @@ async def all_stores(connection: Connection) -> list[int]:
     return await fetch(connection, STORES.list_ids, {}, scalar_row)
 
 
-def in_batches(stores: Sequence[int]) -> list[Sequence[int]]:
+def split_batches(stores: Sequence[int]) -> list[Sequence[int]]:
     """Split stores into batches, which grow with the number of stores."""
     size = min(max(-(-len(stores) // BATCHES), 1), MOST_STORES)
     return [stores[first : first + size] for first in range(0, len(stores), size)]
@@ -57,7 +57,7 @@ async def count_stores(connection: Connection, stores: Sequence[int]) -> int:
     return int(changed)
 
 
-async def nothing_lost(connection: Connection) -> bool:
+async def partials_complete(connection: Connection) -> bool:
     """Return whether the partials are complete; False after a server crash."""
     return bool(await fetch(connection, STATISTICS.log_is_marked, {}, scalar_row))
 
@@ -67,8 +67,8 @@ async def merge_statistics(connection: Connection, stores: Sequence[int] | None)
 
     Rows without partials are deleted, so a full merge repairs any earlier error.
     """
-    touched = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
-    brands = None if stores is None else touched
+    touched_brands = await fetch(connection, STATISTICS.take_touched_brands, {}, scalar_row)
+    brands = None if stores is None else touched_brands
     changed = await execute(connection, STATISTICS.merge_brand_statistics, {"brands": brands})
     store_ids = None if stores is None else list(stores)
     changed += await execute(connection, STATISTICS.merge_store_statistics, {"stores": store_ids})

@@ -10,7 +10,7 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.errors import UnknownStore
 from storecrawl.catalog.sql import STORES
-from storecrawl.statements import Connection, containing, fetch
+from storecrawl.statements import Connection, containing_pattern, fetch
 
 LONGEST = timedelta(days=1)
 
@@ -84,7 +84,7 @@ async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Sto
     """Return a page of stores by id."""
     parameters = {
         "state": criteria.state and criteria.state.upper(),
-        "pattern": containing(criteria.text),
+        "pattern": containing_pattern(criteria.text),
         "blocked": criteria.blocked,
         "after": criteria.after,
         "limit": criteria.limit,
@@ -122,11 +122,11 @@ class BlockedStores:
     because: str | None
 
 
-async def block_store(connection: Connection, store_id: int, because: str, *, first: timedelta) -> float:
+async def block_store(connection: Connection, store_id: int, reason: str, *, first: timedelta) -> float:
     """Block a store; return for how many seconds: `first`, doubled for each block in a row, at most a day."""
     parameters = {
         "store_id": store_id,
-        "because": because,
+        "because": reason,
         "first": first.total_seconds(),
         "longest": LONGEST.total_seconds(),
     }

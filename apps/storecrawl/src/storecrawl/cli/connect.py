@@ -80,16 +80,16 @@ class CrawlHome:
         settings = CrawlSettings.from_environment()
         return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
 
-    def ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+    def query(self, operation: Callable[[Connection], Awaitable[T]]) -> T:
         """Migrate the database and return the query's result. Raises DatabaseError, ConfigError."""
         with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
-            return run_unwinding(_ask(server.dsn() if server else str(self.database_url), question))
+            return run_unwinding(_query(server.dsn() if server else str(self.database_url), operation))
 
     def _folder(self) -> Path:
         """Return the folder of the embedded database, that of `rolecall up` if there is none yet."""
-        said = self.data_dir or os.environ.get(DATA_DIR_VARIABLE)
-        if said:
-            return Path(said).expanduser()
+        folder = self.data_dir or os.environ.get(DATA_DIR_VARIABLE)
+        if folder:
+            return Path(folder).expanduser()
         found = [folder for folder in USUAL if (folder / "postgres").is_dir()]
         if len(found) > 1:
             both = " and ".join(map(str, found))
@@ -97,9 +97,9 @@ class CrawlHome:
         return found[0] if found else USUAL[-1]
 
 
-async def _ask(dsn: str, question: Callable[[Connection], Awaitable[T]]) -> T:
+async def _query(dsn: str, operation: Callable[[Connection], Awaitable[T]]) -> T:
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
         migrate(connection)
         migrate(connection, MIGRATIONS)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
-        return await question(connection)
+        return await operation(connection)

@@ -13,7 +13,7 @@ from rolecall import ConfigError
 from storecrawl.cli.commands import complain
 from storecrawl.cli.connect import checked_address
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
-from storecrawl.demo.run import Cycle, Stopped, run_cycle, run_on
+from storecrawl.demo.run import Cycle, StopRequested, run_cycle, run_on
 from storecrawl.demo.screen import screen_for
 
 INCOMPLETE = 1
@@ -69,9 +69,9 @@ def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
     try:
         with screen_for(options, quiet=as_json) as screen:
             cycle = run_cycle(options, screen)
-    except Stopped as end:
+    except StopRequested as end:
         return SIGNALLED + end.number
-    print(json.dumps(cycle.summary()) if as_json else _in_words(cycle))
+    print(json.dumps(cycle.summary()) if as_json else _summary(cycle))
     if cycle.api and not as_json and sys.stdout.isatty():
         print("The dashboard has stopped with the cycle; without --once, both run until Ctrl-C.")
     for problem in cycle.problems:
@@ -83,12 +83,12 @@ def _demo_on(options: DemoOptions) -> int:
     try:
         with screen_for(options, quiet=False) as screen:
             run_on(options, screen)
-    except Stopped:
+    except StopRequested:
         print(f"Stopped. All data is in {options.data_dir}; the next demo there continues.")
     return 0
 
 
-def _in_words(cycle: Cycle) -> str:
+def _summary(cycle: Cycle) -> str:
     figures = cycle.figures
     return (
         f"{figures.stores:,} stores, {figures.payloads:,} payloads, {figures.products:,} products with"

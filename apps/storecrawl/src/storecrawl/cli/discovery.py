@@ -12,7 +12,7 @@ from rolecall import App, AsyncClient, NewTask
 from rolecall.audit import terminal_actor
 from rolecall.cli import plain_typer, print_json, print_table
 from storecrawl.actions.location_review import DEFAULT_REASON, LocationReview
-from storecrawl.actions.new_tasks import as_asked
+from storecrawl.actions.new_tasks import as_manual_requests
 from storecrawl.actions.new_tasks import discovery as search
 from storecrawl.app import build_app
 from storecrawl.catalog.discovery import (
@@ -32,7 +32,7 @@ LOCATIONS = ("id", "name", "place", "status", "store", "why")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 LocationId = Annotated[int, Argument(min=1, metavar="ID", help="The id in `storecrawl discovery locations`.")]
-Why = Annotated[str, Option("--because", metavar="WHY", help="The reason, which is stored in the location's log.")]
+Reason = Annotated[str, Option("--because", metavar="WHY", help="The reason, which is stored in the location's log.")]
 
 discovery = plain_typer("Discovery of stores: states, cities and the locations found there.")
 
@@ -47,16 +47,16 @@ def run(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Enqueue a search for stores, in some states or in all."""
-    [task] = as_asked([search(states or ())])
+    [task] = as_manual_requests([search(states or ())])
     app = build_app(CrawlSettings.from_environment())
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    echo(f"task {home.ask(lambda connection: _enqueue(connection, app, task))} searches for stores")
+    echo(f"task {home.query(lambda connection: _enqueue(connection, app, task))} searches for stores")
 
 
 @discovery.command("states")
 def states_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show the results and failures of each state."""
-    found = CrawlHome(data_dir=data_dir, database_url=database_url).ask(list_states)
+    found = CrawlHome(data_dir=data_dir, database_url=database_url).query(list_states)
     _show(found, STATES, map(_state, found), as_json=as_json)
 
 
@@ -77,7 +77,7 @@ def locations(  # sizes: a command's flags
     code = state and state.upper()
     criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit)
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    found = home.ask(lambda connection: list_locations(connection, criteria))
+    found = home.query(lambda connection: list_locations(connection, criteria))
     _show(found, LOCATIONS, map(_location, found), as_json=as_json)
 
 
@@ -86,43 +86,43 @@ def verify(
     location: LocationId,
     *,
     store: Annotated[int | None, Option(min=1, help="Link it to this store instead of creating one.")] = None,
-    because: Why = DEFAULT_REASON,
+    reason: Reason = DEFAULT_REASON,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Create a store from a location, or link it to an existing one."""
 
-    async def verified(review: LocationReview) -> str:
-        made, _ = await review.verify(location, because)
-        return f"location {location} is {'store' if made.is_new else 'linked to store'} {made.store_id} now"
+    async def verify_location(review: LocationReview) -> str:
+        result, _ = await review.verify(location, reason)
+        return f"location {location} is {'store' if result.is_new else 'linked to store'} {result.store_id} now"
 
-    async def linked(review: LocationReview, store_id: int) -> str:
-        task = await review.link(location, store_id, because)
+    async def link_location(review: LocationReview, store_id: int) -> str:
+        task = await review.link(location, store_id, reason)
         return f"location {location} is linked to store {store_id}" + (", which goes by its id now" if task else "")
 
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    echo(_decide(home, verified if store is None else lambda review: linked(review, store)))
+    echo(_decide(home, verify_location if store is None else lambda review: link_location(review, store)))
 
 
 @discovery.command()
 def reject(
     location: LocationId,
     *,
-    because: Annotated[str, Option("--because", metavar="WHY", help="The reason why it is not a store.")],
+    reason: Annotated[str, Option("--because", metavar="WHY", help="The reason why it is not a store.")],
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Reject a location; discovery never validates it again."""
-    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.reject(location, because))
+    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.reject(location, reason))
     echo(f"location {location} is rejected")
 
 
 @discovery.command()
 def unreject(
-    location: LocationId, *, because: Why = DEFAULT_REASON, data_dir: DataDir = None, database_url: DatabaseUrl = None
+    location: LocationId, *, reason: Reason = DEFAULT_REASON, data_dir: DataDir = None, database_url: DatabaseUrl = None
 ) -> None:
     """Undo a rejection; the next discovery validates the location again."""
-    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.unreject(location, because))
+    _decide(CrawlHome(data_dir=data_dir, database_url=database_url), lambda review: review.unreject(location, reason))
     echo(f"location {location} is no longer rejected")
 
 
@@ -132,7 +132,7 @@ def _decide(home: CrawlHome, decision: Callable[[LocationReview], Awaitable[T]])
     async def decide(connection: Connection) -> T:
         return await decision(LocationReview(connection, terminal_actor(), partial(_enqueue, connection, app)))
 
-    return home.ask(decide)
+    return home.query(decide)
 
 
 async def _enqueue(connection: Connection, app: App, task: NewTask) -> int:

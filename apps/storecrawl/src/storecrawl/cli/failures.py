@@ -7,7 +7,7 @@ import psycopg
 from rolecall import ConfigError, DatabaseError, EmbeddedServerError, RolecallError
 from storecrawl.catalog import CatalogError
 from storecrawl.catalog.normalize import NotAMenu
-from storecrawl.demo.processes import KeepsDying
+from storecrawl.demo.processes import KeepsExiting
 from storecrawl.egress import RouteError
 from storecrawl.payloads import PayloadError
 
@@ -18,7 +18,7 @@ NO_DATABASE = 6
 CODES = (
     (ConfigError, MISUSED),
     ((DatabaseError, EmbeddedServerError, psycopg.Error), NO_DATABASE),
-    ((RolecallError, KeepsDying, CatalogError, PayloadError, NotAMenu, RouteError), INCOMPLETE),
+    ((RolecallError, KeepsExiting, CatalogError, PayloadError, NotAMenu, RouteError), INCOMPLETE),
 )
 
 

@@ -34,7 +34,7 @@ def resync_stores(
     """Enqueue a resync of each store that may be crawled, spread evenly over a day, once per day."""
     home, chosen = CrawlHome(data_dir=data_dir, database_url=database_url), _day(day)
     app = build_app(CrawlSettings.from_environment())
-    generated = home.ask(lambda connection: _resync(connection, app, chosen, batches))
+    generated = home.query(lambda connection: _resync(connection, app, chosen, batches))
     if as_json:
         echo(msgspec.json.encode({"date": chosen, **asdict(generated)}).decode())
     else:

@@ -28,7 +28,7 @@ from storecrawl.catalog.normalize import (
     parse_document,
 )
 from storecrawl.payloads import Limits, PayloadError
-from storecrawl.payloads.opened import unpacked
+from storecrawl.payloads.opened import unpack
 from storecrawl.storage import OpenedFile
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -130,7 +130,7 @@ def _content(path: Path) -> bytes:
 def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
     magic = os.read(descriptor, len(GZIP_MAGIC))
     if magic == GZIP_MAGIC:
-        return b"".join(unpacked(OpenedFile(descriptor), str(path), limits))
+        return b"".join(unpack(OpenedFile(descriptor), str(path), limits))
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         content = magic + file.read(limits.max_bytes + 1)
     if len(content) > limits.max_bytes:
@@ -170,18 +170,18 @@ def _refusal_report(path: Path, refusal: NotAMenu) -> NormalizeReport:
 def _headline(report: NormalizeReport) -> Text:
     counts, file = report.counts, shown(report.file)
     if report.error is not None:
-        what = f"{counts.records} records, all refused: " if counts.records else ""
-        return Text.assemble(("not a menu", "red"), f"  {file}: {what}{shown(report.error)}")
-    claimed = "" if counts.total_count is None else f" of {counts.total_count}"
+        subject = f"{counts.records} records, all refused: " if counts.records else ""
+        return Text.assemble(("not a menu", "red"), f"  {file}: {subject}{shown(report.error)}")
+    claim = "" if counts.total_count is None else f" of {counts.total_count}"
     return Text.assemble(
         (str(report.shape), "bold"),
-        f"  {file}: {counts.products} products{claimed}, {counts.variants} options, {counts.specials} on special, "
+        f"  {file}: {counts.products} products{claim}, {counts.variants} options, {counts.specials} on special, "
         f"{counts.refused} refused, {counts.duplicates} merged",
-        ("" if counts.complete else f"; incomplete: {_lacking(counts)}", "yellow"),
+        ("" if counts.complete else f"; incomplete: {_left_out_text(counts)}", "yellow"),
     )
 
 
-def _lacking(counts: Counts) -> str:
+def _left_out_text(counts: Counts) -> str:
     return "unknown number left out" if counts.left_out is None else f"{counts.left_out} left out"
 
 
@@ -234,5 +234,7 @@ def _stock(variant: Variant) -> str:
 
 
 def _refusal_line(refusal: Refusal) -> str:
-    what = f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
-    return f"#{refusal.index} {what or '(no key)'}: {refusal.reason}"
+    subject = (
+        f"option {refusal.option!r} of {refusal.external_id}" if refusal.option is not None else refusal.external_id
+    )
+    return f"#{refusal.index} {subject or '(no key)'}: {refusal.reason}"

@@ -43,7 +43,7 @@ def list_(
 ) -> None:
     """List crawl payloads, the newest fetch first."""
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    found = home.ask(lambda connection: list_payloads(connection, store_id=store, limit=limit))
+    found = home.query(lambda connection: list_payloads(connection, store_id=store, limit=limit))
     if as_json:
         print_json(found)
     else:
@@ -60,7 +60,7 @@ def show(
 ) -> None:
     """Show a crawl payload's metadata and the location of its file."""
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    found = home.ask(lambda connection: find_payload(connection, payload))
+    found = home.query(lambda connection: find_payload(connection, payload))
     if as_json:
         print_json(found)
     else:
@@ -85,12 +85,12 @@ def diff(  # sizes: a command's flags
     async def pair(connection: Connection) -> tuple[StoredPayload, StoredPayload]:
         return await payloads_to_compare(connection, store, earlier, later)
 
-    before, after = home.ask(pair)
+    before, after = home.query(pair)
     changes = diff_payloads(*(read_menu(home.payloads, payload) for payload in (before, after)))
     if as_json:
         print_json({"from": before.id, "to": after.id, **msgspec.to_builtins(changes)})
     else:
-        print_table(CHANGED, _changed(changes), f"nothing changed from payload {before.id} to {after.id}")
+        print_table(CHANGED, _change_rows(changes), f"nothing changed from payload {before.id} to {after.id}")
 
 
 def _row(payload: StoredPayload) -> tuple[object, ...]:
@@ -98,7 +98,7 @@ def _row(payload: StoredPayload) -> tuple[object, ...]:
     return (payload.id, payload.store_id, payload.fetched_at, payload.product_count, *sizes)
 
 
-def _changed(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
+def _change_rows(changes: MenuDiff) -> Iterator[tuple[object, ...]]:
     for kind in CHANGES:
         for change in getattr(changes, kind):
             yield (kind.replace("_", " "), change.name, *_figures(change))

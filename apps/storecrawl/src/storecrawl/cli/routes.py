@@ -34,7 +34,7 @@ routes = plain_typer("Outgoing routes: the proxies, or none, through which the c
 @routes.command("list")
 def list_(*, data_dir: DataDir = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """List all routes with their state and counters."""
-    found = _home(data_dir, database_url).ask(list_routes)
+    found = _home(data_dir, database_url).query(list_routes)
     if as_json:
         print_json(found)
     else:
@@ -73,7 +73,7 @@ def add(  # sizes: a command's flags
     )  # fmt: skip
 
     added = _change(_home(data_dir, database_url), lambda changes: changes.add(route))
-    _told(added, "added", as_json=as_json)
+    _print_route(added, "added", as_json=as_json)
 
 
 @routes.command()
@@ -89,7 +89,7 @@ def enable(
 ) -> None:
     """Enable a route, and forget why it was disabled."""
     enabled = _change(_home(data_dir, database_url), lambda changes: changes.enable(route))
-    _told(enabled, "enabled", as_json=as_json)
+    _print_route(enabled, "enabled", as_json=as_json)
 
 
 @routes.command()
@@ -103,7 +103,7 @@ def disable(
 ) -> None:
     """Disable a route."""
     disabled = _change(_home(data_dir, database_url), lambda changes: changes.disable(route, reason))
-    _told(disabled, "disabled", as_json=as_json)
+    _print_route(disabled, "disabled", as_json=as_json)
 
 
 @routes.command("test")
@@ -119,10 +119,10 @@ def try_out(
 ) -> None:
     """Send one request through a route without counting it; exit 1 if it is rejected or fails."""
 
-    async def tried(connection: Connection) -> Any:
+    async def run_trial(connection: Connection) -> Any:
         return await try_route(await load_route(connection, route), url)
 
-    trial = _home(data_dir, database_url).ask(tried)
+    trial = _home(data_dir, database_url).query(run_trial)
     if as_json:
         print_json(trial)
     else:
@@ -137,7 +137,7 @@ def _home(data_dir: Path | None, database_url: str | None) -> CrawlHome:
 
 
 def _change(home: CrawlHome, change: Callable[[RouteChanges], Awaitable[T]]) -> T:
-    return home.ask(lambda connection: change(RouteChanges(connection, terminal_actor())))
+    return home.query(lambda connection: change(RouteChanges(connection, terminal_actor())))
 
 
 def _route_of(address: str) -> NewRoute:
@@ -164,14 +164,14 @@ def _password(file: Path | None) -> str | None:
     return text.rstrip("\r\n") or None
 
 
-def _told(route: StoredRoute, what: str, *, as_json: bool) -> None:
+def _print_route(route: StoredRoute, change: str, *, as_json: bool) -> None:
     if as_json:
         print_json(route)
     else:
-        print_line(f"route {route.id} ({route.label}) is {what}")
+        print_line(f"route {route.id} ({route.label}) is {change}")
 
 
 def _row(route: StoredRoute) -> tuple[object, ...]:
     place = ", ".join(filter(None, (route.city, route.state, route.country)))
-    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, route.because)
-    return (route.id, route.label, route.username, place, route.standing, *figures)
+    figures = (f"{route.successes:,}", f"{route.failures:,}", route.last_used_at, route.reason)
+    return (route.id, route.label, route.username, place, route.status, *figures)

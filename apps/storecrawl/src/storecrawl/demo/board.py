@@ -84,7 +84,7 @@ class Board:
 
     def _work(self) -> Table:
         table = _grid(None)
-        table.add_row("now", Text(self.note or _running(self._figures), "bold" if self.note else ""))
+        table.add_row("now", Text(self.note or _running_text(self._figures), "bold" if self.note else ""))
         trouble = self._figures.trouble
         table.add_row("trouble", Text(shown(_first_line(trouble)), "yellow") if trouble else Text("none", "dim"))
         return table
@@ -110,7 +110,7 @@ def _grid(number_width: int | None) -> Table:
     return table
 
 
-def _running(figures: Figures) -> str:
+def _running_text(figures: Figures) -> str:
     running = ", ".join(f"{number} {handler}" for handler, number in figures.running.items())
     if running or figures.open_tasks or figures.idle_seconds is None:
         return running or "waiting"

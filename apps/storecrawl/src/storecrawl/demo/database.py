@@ -22,9 +22,9 @@ CONNECT_SECONDS = 5
 class Database:
     """A connection to the demo's database that is reopened when lost."""
 
-    def __init__(self, folder: Path, given: str | None) -> None:
-        self._given = given
-        self._server = None if given else EmbeddedServer(folder)
+    def __init__(self, folder: Path, given_dsn: str | None) -> None:
+        self._given_dsn = given_dsn
+        self._server = None if given_dsn else EmbeddedServer(folder)
         self._connection: Connection | None = None
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class Database:
     @property
     def dsn(self) -> str:
         """The database's address; an embedded one may return on another port."""
-        return self._given or self._embedded().dsn()
+        return self._given_dsn or self._require_server().dsn()
 
     def keep_reachable(self) -> None:
         """Reconnect if the connection was lost, and restart the embedded server if necessary.
@@ -58,11 +58,11 @@ class Database:
             with suppress(psycopg.OperationalError):
                 self._connect()
 
-    def ask(self, question: Callable[[Connection], T]) -> T | None:
+    def query(self, operation: Callable[[Connection], T]) -> T | None:
         if self._connection is None:
             return None
         try:
-            return question(self._connection)
+            return operation(self._connection)
         except (psycopg.OperationalError, DatabaseUnavailable):
             return None
 
@@ -72,7 +72,7 @@ class Database:
         self._connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=CONNECT_SECONDS)
         return self._connection
 
-    def _embedded(self) -> EmbeddedServer:
+    def _require_server(self) -> EmbeddedServer:
         if self._server is None:
             raise RuntimeError("no embedded database: another one was given")
         return self._server

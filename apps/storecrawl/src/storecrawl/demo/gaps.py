@@ -13,7 +13,7 @@ from typing import Any
 from psycopg.rows import class_row
 
 from storecrawl.demo.database import Connection
-from storecrawl.demo.memory import Memory
+from storecrawl.demo.state import FolderState
 from storecrawl.demo.upstream import UpstreamOptions
 from storecrawl.demo.upstream.world import World
 
@@ -112,22 +112,24 @@ class MissingProducts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fetched:
+class _FetchedStore:
     store: int
     name: str
     platform_store_id: str
     known: list[str]
 
 
-def find_missing(connection: Connection, memory: Memory) -> tuple[MissingProducts, ...]:
+def find_missing(connection: Connection, state: FolderState) -> tuple[MissingProducts, ...]:
     """Compare the catalog with the world, store by store, for a cycle during which time does not advance."""
-    since = datetime.fromtimestamp(memory.since, UTC)
-    fetched = connection.cursor(row_factory=class_row(_Fetched)).execute(FETCHED, (since,)).fetchall()
-    return tuple(_missing(fetched, World(UpstreamOptions(stores=memory.stores, seed=memory.seed)), int(memory.step)))
+    since = datetime.fromtimestamp(state.since, UTC)
+    fetched = connection.cursor(row_factory=class_row(_FetchedStore)).execute(FETCHED, (since,)).fetchall()
+    return tuple(
+        _missing_products(fetched, World(UpstreamOptions(stores=state.stores, seed=state.seed)), int(state.step))
+    )
 
 
-def _missing(fetched: list[_Fetched], world: World, step: int) -> Iterator[MissingProducts]:
+def _missing_products(fetched: list[_FetchedStore], world: World, step: int) -> Iterator[MissingProducts]:
     for each in fetched:
-        lacking = world.offered(each.platform_store_id, step) - set(each.known)
-        if lacking:
-            yield MissingProducts(store=each.store, name=each.name, products=tuple(sorted(lacking)))
+        missing = world.offered_products(each.platform_store_id, step) - set(each.known)
+        if missing:
+            yield MissingProducts(store=each.store, name=each.name, products=tuple(sorted(missing)))

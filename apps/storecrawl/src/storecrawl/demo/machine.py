@@ -26,7 +26,7 @@ ANSWER_SECONDS = 2.0
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Lock the folder for the duration of the block; the kernel releases it however the demo ends.
 
     Raises ConfigError if the folder cannot be created or written, or another demo has locked it.
@@ -57,25 +57,25 @@ def _open_lock(folder: Path) -> int:
         raise ConfigError(f"{folder} cannot be used: {error.strerror}", variable=FLAG, value=folder) from error
 
 
-def free_port(wanted: int | None = None) -> int:
+def free_port(preferred_port: int | None = None) -> int:
     """Return the preferred port, or any other one if it is taken."""
-    if wanted is not None and _is_free(wanted):
-        return wanted
+    if preferred_port is not None and _is_free(preferred_port):
+        return preferred_port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, ANY))
         port: int = probe.getsockname()[1]
         return port
 
 
-def listen_at(wanted: int) -> socket.socket:
+def listen_at(preferred_port: int) -> socket.socket:
     """Listen on the preferred port, or any other one if it is taken. Connections wait until they are served."""
     try:
-        return socket.create_server((LOOPBACK, wanted))
+        return socket.create_server((LOOPBACK, preferred_port))
     except OSError:
         return socket.create_server((LOOPBACK, ANY))
 
 
-def answers(address: str) -> bool:
+def responds(address: str) -> bool:
     """Return whether a server responds. A port without a server yet makes the request wait for a while."""
     connection = HTTPConnection(address.removeprefix("http://"), timeout=ANSWER_SECONDS)
     try:

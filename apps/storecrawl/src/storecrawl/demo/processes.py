@@ -22,11 +22,11 @@ MOST_EARLY_DEATHS = 5
 LAST_WORDS_BYTES = 4_096
 
 
-class KeepsDying(RuntimeError):
+class KeepsExiting(RuntimeError):
     """A command ends each time as soon as it is started."""
 
     def __init__(self, log: Path) -> None:
-        super().__init__(f"a process of the demo keeps exiting; the end of {log}: {last_words(log)}")
+        super().__init__(f"a process of the demo keeps exiting; the end of {log}: {last_line(log)}")
 
 
 class ChildOptions(TypedDict, total=False):
@@ -58,15 +58,15 @@ class ChildProcess:
         self._nice = nice
         self._descriptors = descriptors
         self._process: subprocess.Popen[bytes] | None = None
-        self._started = 0.0
+        self._started_at = 0.0
         self._early_deaths = 0
-        self._asked_to_stop = False
+        self._stop_requested = False
 
     def keep_running(self) -> None:
         """Start the command unless it is running, at most once a second. Raises KeepsDying."""
         if self._process is not None and self._process.poll() is None:
             return
-        age = time.monotonic() - self._started
+        age = time.monotonic() - self._started_at
         if self._process is not None and age < RESTART_SECONDS:
             return
         self._count_death(age)
@@ -74,20 +74,20 @@ class ChildProcess:
             self._process = self._spawn(log)
         if self._nice:
             os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
-        self._asked_to_stop = False
-        self._started = time.monotonic()
+        self._stop_requested = False
+        self._started_at = time.monotonic()
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         """Send the stop signal once: after a second one, a worker would abandon its tasks."""
-        if self._process is not None and not self._asked_to_stop:
-            self._asked_to_stop = True
+        if self._process is not None and not self._stop_requested:
+            self._stop_requested = True
             self._process.terminate()
 
     def stop(self) -> None:
         """Stop the process, and kill it after half a minute or when the wait is interrupted."""
         if self._process is None:
             return
-        self.ask_to_stop()
+        self.request_stop()
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -105,7 +105,7 @@ class ChildProcess:
         early = self._process is not None and age < EARLY_DEATH_SECONDS
         self._early_deaths = self._early_deaths + 1 if early else 0
         if self._early_deaths >= MOST_EARLY_DEATHS:
-            raise KeepsDying(self._log)
+            raise KeepsExiting(self._log)
 
     def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -121,7 +121,7 @@ class ChildProcess:
         )
 
 
-def last_words(log: Path) -> str:
+def last_line(log: Path) -> str:
     """Return the last nonblank line of a log."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LAST_WORDS_BYTES))

@@ -29,7 +29,7 @@ LONGEST_PAUSE_SECONDS = 5.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Stopped(Exception):
+class StopRequested(Exception):
     """The demo must end because of this signal."""
 
     def __init__(self, number: int) -> None:
@@ -60,18 +60,18 @@ def run_cycle(options: DemoOptions, screen: Screen) -> Cycle:
     Raises Stopped on a signal.
     """
     began = time.monotonic()
-    with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
-        _insist(stage, partial(retry_failed, app=stage.app))
+    with stop_on_signals(), Stage(options, note=screen.note, show_address=screen.show_address) as stage:
+        _query_until_answered(stage, partial(retry_failed, app=stage.app))
         for handler in ("store_discovery", "analytics_refresh"):
-            _insist(stage, partial(enqueue, app=stage.app, handler=handler))
-            figures = _until_done(stage, screen)
+            _query_until_answered(stage, partial(enqueue, app=stage.app, handler=handler))
+            figures = _wait_until_done(stage, screen)
         return _conclude(stage, options, figures, began)
 
 
 def run_on(options: DemoOptions, screen: Screen) -> None:
     """Crawl until Stopped is raised by a signal."""
-    with stop_on_signals(), Stage(options, note=screen.note, tell=screen.tell) as stage:
-        for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
+    with stop_on_signals(), Stage(options, note=screen.note, show_address=screen.show_address) as stage:
+        for figures in _query_repeatedly(stage, partial(read_figures, roles=list(stage.app.roles))):
             screen.show(figures)
 
 
@@ -80,7 +80,7 @@ def stop_on_signals() -> Iterator[None]:
     """Turn termination signals into Stopped; a second one during the cleanup speeds it up."""
 
     def stop(number: int, _frame: object) -> None:
-        raise Stopped(number)
+        raise StopRequested(number)
 
     before = [signal.signal(number, stop) for number in STOP_SIGNALS]
     try:
@@ -90,8 +90,8 @@ def stop_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _until_done(stage: Stage, screen: Screen) -> Figures:
-    for figures in _answers(stage, partial(read_figures, roles=list(stage.app.roles))):
+def _wait_until_done(stage: Stage, screen: Screen) -> Figures:
+    for figures in _query_repeatedly(stage, partial(read_figures, roles=list(stage.app.roles))):
         screen.show(figures)
         if figures is not None and figures.open_tasks == 0:
             return figures
@@ -99,10 +99,10 @@ def _until_done(stage: Stage, screen: Screen) -> Figures:
 
 
 def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float) -> Cycle:
-    inventory, gaps = _insist(stage, take_inventory), _insist(stage, find_gaps)
+    inventory, gaps = _query_until_answered(stage, take_inventory), _query_until_answered(stage, find_gaps)
     # An upstream with random failures also cuts menus and claims that they are complete.
     world = None if options.failure_rate else stage.world
-    missing = _insist(stage, partial(find_missing, memory=world)) if world else ()
+    missing = _query_until_answered(stage, partial(find_missing, state=world)) if world else ()
     problems = (
         *find_problems(inventory, gaps, figures, options.data_dir / PAYLOADS, stage.expected_stores),
         *(each.sentence() for each in missing),
@@ -111,18 +111,18 @@ def _conclude(stage: Stage, options: DemoOptions, figures: Figures, began: float
     return Cycle(figures=exact, seconds=time.monotonic() - began, gaps=gaps, problems=problems, api=stage.api)
 
 
-def _insist(stage: Stage, question: Callable[[Connection], T]) -> T:
-    for answer in _answers(stage, question):
+def _query_until_answered(stage: Stage, operation: Callable[[Connection], T]) -> T:
+    for answer in _query_repeatedly(stage, operation):
         if answer is not None:
             return answer
     raise AssertionError("unreachable")
 
 
-def _answers(stage: Stage, question: Callable[[Connection], T]) -> Iterator[T | None]:
+def _query_repeatedly(stage: Stage, operation: Callable[[Connection], T]) -> Iterator[T | None]:
     while True:
         stage.keep_running()
         began = time.monotonic()
-        answer = stage.ask(question)
+        answer = stage.query(operation)
         pause = PAUSE_FACTOR * (time.monotonic() - began)
         yield answer
         time.sleep(min(max(LOOK_SECONDS, pause), LONGEST_PAUSE_SECONDS))

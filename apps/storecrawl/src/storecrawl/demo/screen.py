@@ -29,7 +29,7 @@ class Screen(Protocol):
     def note(self, text: str) -> None:
         """Show in a few words what the demo is doing."""
 
-    def tell(self, address: str) -> None:
+    def show_address(self, address: str) -> None:
         """Show the dashboard's address, which logs its user in."""
 
     def show(self, figures: Figures | None) -> None:
@@ -58,7 +58,7 @@ class Quiet:
     def note(self, text: str) -> None:
         """Show nothing."""
 
-    def tell(self, address: str) -> None:
+    def show_address(self, address: str) -> None:
         """Show nothing."""
 
     def show(self, figures: Figures | None) -> None:
@@ -85,7 +85,7 @@ class Lines:
         self._board.note = text
         self._print(self._board.line())
 
-    def tell(self, address: str) -> None:
+    def show_address(self, address: str) -> None:
         self.note(f"dashboard: {address}")
 
     def show(self, figures: Figures | None) -> None:
@@ -118,7 +118,7 @@ class Lively:
         self._board.note = text
         self._live.refresh()
 
-    def tell(self, address: str) -> None:
+    def show_address(self, address: str) -> None:
         """Print the address above the board, where the line may be longer, and a short form on it."""
         self._live.console.print(f"dashboard: {address}", soft_wrap=True, markup=False)
         self._board.api = "{0.scheme}://{0.netloc}".format(urlsplit(address))

@@ -19,14 +19,14 @@ from storecrawl.demo.machine import (
     LOOPBACK,
     UPSTREAM_LOG,
     WORKERS_LOG,
-    answers,
-    held,
     listen_at,
+    locked_folder,
     read_token,
+    responds,
 )
-from storecrawl.demo.memory import KEEP_SECONDS, Memory, keep, recall
 from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.processes import ChildOptions, ChildProcess
+from storecrawl.demo.state import KEEP_SECONDS, FolderState, load_state, save_state
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
 
@@ -53,22 +53,22 @@ PAUSE_SECONDS = 0.1
 class Stage:
     """All parts of a demo; entering starts everything, leaving stops everything.
 
-    `note` receives short progress messages, `tell` the dashboard's address as soon as it responds; the address logs
-    its user in. Entering raises ConfigError for an unusable folder, EmbeddedServerError and OperationalError for an
-    unreachable database.
+    `note` receives short progress messages, `show_address` the dashboard's address as soon as it responds; the
+    address logs its user in. Entering raises ConfigError for an unusable folder, EmbeddedServerError and
+    OperationalError for an unreachable database.
     """
 
-    def __init__(self, options: DemoOptions, *, note: Note, tell: Note) -> None:
+    def __init__(self, options: DemoOptions, *, note: Note, show_address: Note) -> None:
         self._options = options
         self._note = note
-        self._tell = tell
+        self._show_address = show_address
         self._folder = options.data_dir.absolute()
         self._stack = ExitStack()
         self._database = Database(self._folder, options.database)
-        self._memory: Memory | None = None
-        self._kept_at = 0.0
+        self._state: FolderState | None = None
+        self._saved_at = 0.0
         self._upstream: list[ChildProcess] = []
-        self._attached: list[ChildProcess] = []
+        self._attached_children: list[ChildProcess] = []
         self._attached_dsn = ""
         self._listener: socket.socket | None = None
 
@@ -83,13 +83,13 @@ class Stage:
 
     def __enter__(self) -> Self:
         with self._stack:
-            self._stack.enter_context(held(self._folder))
+            self._stack.enter_context(locked_folder(self._folder))
             if self._options.upstream is None:
                 self._start_upstream()
             self._note("starting Postgres" if self._options.database is None else "connecting to the database")
             self._stack.enter_context(self._database)
-            self._database.ask(self._forget_schedules)
-            self._database.ask(self._ensure_route)
+            self._database.query(self._forget_schedules)
+            self._database.query(self._ensure_route)
             self._start_attached()
             self._stack = self._stack.pop_all()
         return self
@@ -101,32 +101,32 @@ class Stage:
         self._stack.close()
 
     @property
-    def world(self) -> Memory | None:
-        return self._memory
+    def world(self) -> FolderState | None:
+        return self._state
 
     @property
     def expected_stores(self) -> int | None:
         """The number of stores to find; None with another upstream."""
-        return self._memory.stores if self._memory else None
+        return self._state.stores if self._state else None
 
-    def ask(self, question: Callable[[Connection], T]) -> T | None:
-        return self._database.ask(question)
+    def query(self, operation: Callable[[Connection], T]) -> T | None:
+        return self._database.query(operation)
 
     def keep_running(self) -> None:
         """Restart stopped processes, and store the simulated time."""
         self._database.keep_reachable()
         if self._attached_dsn != self._database.dsn:
             self._move_attached()
-        for child in (*self._upstream, *self._attached):
+        for child in (*self._upstream, *self._attached_children):
             child.keep_running()
-        if time.time() - self._kept_at > KEEP_SECONDS:
-            self._keep_memory()
+        if time.time() - self._saved_at > KEEP_SECONDS:
+            self._save_state()
 
     def _start_upstream(self) -> None:
         self._note("starting the upstream")
-        self._memory = recall(self._folder, self._options, time.time())
-        self._stack.callback(self._keep_memory)
-        flags = {**self._memory.flags(), "--failure-rate": self._options.failure_rate}
+        self._state = load_state(self._folder, self._options, time.time())
+        self._stack.callback(self._save_state)
+        flags = {**self._state.flags(), "--failure-rate": self._options.failure_rate}
         upstream = self._child(["-m", "storecrawl.demo.upstream", *_flat(flags)], {}, UPSTREAM_LOG)
         self._upstream.append(upstream)
         self._stack.callback(upstream.stop)
@@ -139,8 +139,8 @@ class Stage:
             self._start_dashboard()
         self._note("starting the workers")
         work = ["worker", *_flat({"--app": APP, "--slots": self._options.slots})]
-        self._attached += [self._on_database(work, WORKERS_LOG) for _ in range(self._options.processes)]
-        for child in self._attached:
+        self._attached_children += [self._database_child(work, WORKERS_LOG) for _ in range(self._options.processes)]
+        for child in self._attached_children:
             child.keep_running()
 
     def _start_dashboard(self) -> None:
@@ -148,21 +148,21 @@ class Stage:
         self._note("starting the dashboard")
         self._listener = self._stack.enter_context(listen_at(API_PORT))
         server = self._server(self._listener.fileno())
-        self._attached.append(server)
+        self._attached_children.append(server)
         address, until = str(self.api), time.monotonic() + ANSWER_SECONDS
         server.keep_running()
-        while time.monotonic() < until and not answers(address):
+        while time.monotonic() < until and not responds(address):
             time.sleep(PAUSE_SECONDS)
             server.keep_running()
         token = read_token(self._folder)
-        self._tell(f"{address}/enter?token={token}" if token else f"{address}/")
+        self._show_address(f"{address}/enter?token={token}" if token else f"{address}/")
 
     def _server(self, descriptor: int) -> ChildProcess:
         """Return the server's process, which serves a socket of the demo that stays open when it restarts."""
         serve = ["serve", *_flat({"--app": APP, "--fd": descriptor})]
-        return self._on_database(serve, API_LOG, nice=True, descriptors=[descriptor])
+        return self._database_child(serve, API_LOG, nice=True, descriptors=[descriptor])
 
-    def _on_database(self, command: list[str], log: str, **how: Unpack[ChildOptions]) -> ChildProcess:
+    def _database_child(self, command: list[str], log: str, **how: Unpack[ChildOptions]) -> ChildProcess:
         # Each is attached to the embedded server, and the last one to leave stops it.
         where = ["--data-dir", str(self._folder)] if self._options.database is None else []
         environment = {
@@ -175,26 +175,26 @@ class Stage:
 
     def _move_attached(self) -> None:
         """Restart the processes that are connected to a database whose address has changed."""
-        for child in self._attached:
+        for child in self._attached_children:
             child.kill()
         self._attached_dsn = self._database.dsn
 
     def _stop_attached(self) -> None:
-        for child in self._attached:
-            child.ask_to_stop()
-        for child in self._attached:
+        for child in self._attached_children:
+            child.request_stop()
+        for child in self._attached_children:
             child.stop()
 
     def _settings(self) -> CrawlSettings:
         options = self._options
-        given = CrawlSettings(
+        settings = CrawlSettings(
             upstream=options.upstream or "", data_dir=self._folder, lease=LEASE, schedules=not options.once
         )
-        if self._memory is None:
-            return given
+        if self._state is None:
+            return settings
         return replace(
-            given,
-            upstream=f"http://{LOOPBACK}:{self._memory.port}",
+            settings,
+            upstream=f"http://{LOOPBACK}:{self._state.port}",
             fetch_every=options.step_seconds,
             discover_every=4 * options.step_seconds,
             analyse_every=options.step_seconds,
@@ -221,7 +221,7 @@ class Stage:
 
     def _ensure_route(self, connection: Connection) -> None:
         """Add the direct route: always for our own upstream, for another one only if there is no route."""
-        if self._memory is not None or not connection.execute("select 1 from storecrawl.routes limit 1").fetchone():
+        if self._state is not None or not connection.execute("select 1 from storecrawl.routes limit 1").fetchone():
             ensure_direct(connection)
 
     def _child(
@@ -229,11 +229,11 @@ class Stage:
     ) -> ChildProcess:
         return ChildProcess(command, environment=environment, log=self._folder / log, **how)
 
-    def _keep_memory(self) -> None:
+    def _save_state(self) -> None:
         now = time.time()
-        if self._memory is not None:
-            keep(self._folder, self._memory.at(now))
-        self._kept_at = now
+        if self._state is not None:
+            save_state(self._folder, self._state.at(now))
+        self._saved_at = now
 
 
 def _flat(flags: Mapping[str, object]) -> list[str]:

@@ -39,8 +39,8 @@ async def read_body(response: httpx2.Response, cap: int) -> bytes:
         return raw
     try:
         if len(raw) <= MOST_ON_THE_LOOP:
-            return _unpacked(raw, cap)
-        return await asyncio.to_thread(_unpacked, raw, cap)
+            return _unpack(raw, cap)
+        return await asyncio.to_thread(_unpack, raw, cap)
     except GzipTooLarge as error:
         raise _too_large(cap) from error
     except GzipBomb as error:
@@ -73,7 +73,7 @@ def _too_large(cap: int) -> BodyTooLarge:
     return BodyTooLarge(f"it has more than {cap} bytes")
 
 
-def _unpacked(raw: bytes, cap: int) -> bytes:
+def _unpack(raw: bytes, cap: int) -> bytes:
     return b"".join(gunzip(_cut(raw), len(raw), Limits(max_bytes=cap)))
 
 

@@ -32,16 +32,16 @@ class Breakers:
         circuit = self._circuits.get(host)
         if circuit is None or circuit.open_until is None:
             return
-        left = circuit.open_until - time.monotonic()
-        if left > 0:
-            raise CircuitOpen(host, circuit.failures, left)
+        seconds_left = circuit.open_until - time.monotonic()
+        if seconds_left > 0:
+            raise CircuitOpen(host, circuit.failures, seconds_left)
         circuit.open_until = time.monotonic() + self._seconds
 
-    def answered(self, host: str) -> None:
+    def record_response(self, host: str) -> None:
         """Record that the host responded, with whatever status."""
         self._circuits.pop(host, None)
 
-    def failed(self, host: str) -> None:
+    def record_failure(self, host: str) -> None:
         """Record that the host did not respond, or with an error of its own."""
         circuit = self._circuits.setdefault(host, Circuit())
         circuit.failures += 1

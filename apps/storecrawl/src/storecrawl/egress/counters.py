@@ -10,7 +10,7 @@ import msgspec
 
 LONGEST_ERROR = 300
 LONGEST_SUBJECT = 200
-TOLD = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
+REPORTED_FIELDS = ("route_id", "successes", "failures", "recovered", "forbidden_with", "forbidden_about", "last_error")
 
 
 class RouteCounter(msgspec.Struct, kw_only=True):
@@ -41,10 +41,10 @@ class RouteCounter(msgspec.Struct, kw_only=True):
         self.used_at = max(self.used_at, earlier.used_at)
         self.failed_at = self.failed_at or earlier.failed_at
 
-    def told(self, now: float) -> dict[str, Any]:
+    def to_report(self, now: float) -> dict[str, Any]:
         """Return the counts in the report's form: times as seconds ago, since clocks of machines differ."""
         ago = None if self.failed_at is None else now - self.failed_at
-        counted = {name: getattr(self, name) for name in TOLD}
+        counted = {name: getattr(self, name) for name in REPORTED_FIELDS}
         return {**counted, "used_ago": now - self.used_at, "failed_ago": ago}
 
 
@@ -57,42 +57,42 @@ class Counters:
     def __bool__(self) -> bool:
         return bool(self._by_route)
 
-    def succeeded(self, route_id: int, *, recovered: bool) -> None:
+    def count_success(self, route_id: int, *, recovered: bool) -> None:
         """Count a good response; `recovered` if it is evidence that the host accepts the route."""
-        counter = self._used(route_id)
+        counter = self._touch(route_id)
         counter.successes += 1
         if recovered:
             counter.recovered = True
             counter.forbidden_with.clear()
             counter.forbidden_about.clear()
 
-    def failed(self, route_id: int, error: str) -> None:
+    def count_failure(self, route_id: int, error: str) -> None:
         """Count a request without a usable response."""
-        counter = self._used(route_id)
+        counter = self._touch(route_id)
         counter.failures += 1
         counter.last_error = error[:LONGEST_ERROR]
         counter.failed_at = counter.used_at
 
-    def forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
-        self.failed(route_id, error)
+    def count_forbidden(self, route_id: int, profile: str, about: str, error: str) -> None:
+        self.count_failure(route_id, error)
         counter = self._by_route[route_id]
         for known, one in ((counter.forbidden_with, profile), (counter.forbidden_about, about[:LONGEST_SUBJECT])):
             if one not in known:
                 known.append(one)
 
     def take(self) -> list[RouteCounter]:
-        taken, self._by_route = list(self._by_route.values()), {}
-        return taken
+        counters, self._by_route = list(self._by_route.values()), {}
+        return counters
 
     def put_back(self, counters: Iterable[RouteCounter]) -> None:
         """Put counts that could not be reported back before newer ones."""
         for earlier in counters:
-            self._of(earlier.route_id).add_earlier(earlier)
+            self._counter_of(earlier.route_id).add_earlier(earlier)
 
-    def _used(self, route_id: int) -> RouteCounter:
-        counter = self._of(route_id)
+    def _touch(self, route_id: int) -> RouteCounter:
+        counter = self._counter_of(route_id)
         counter.used_at = time.monotonic()
         return counter
 
-    def _of(self, route_id: int) -> RouteCounter:
+    def _counter_of(self, route_id: int) -> RouteCounter:
         return self._by_route.setdefault(route_id, RouteCounter(route_id=route_id))

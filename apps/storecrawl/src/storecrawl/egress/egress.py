@@ -21,7 +21,7 @@ from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
 from storecrawl.egress.recorder import Recorder, Verdict
 from storecrawl.egress.routes import DIRECT, Route
-from storecrawl.egress.sessions import Session, Sessions, trusted
+from storecrawl.egress.sessions import Session, Sessions, trusted_certificates
 
 __all__ = ["Egress", "Visit"]
 
@@ -47,39 +47,41 @@ class Egress:
         self._recorder = recorder
         self.routes = RoutePool()
         self.counters = Counters()
-        self.sessions = Sessions(load_profiles(), trust=trusted(), most=self.options.clients, random=random or Random())
+        self.sessions = Sessions(
+            load_profiles(), trust=trusted_certificates(), most=self.options.clients, random=random or Random()
+        )
         self.breakers = Breakers(failures=self.options.breaker_failures, seconds=self.options.breaker_seconds)
         self.host_rate_limiter = HostRateLimiter(self.options.host_rate, recorder, patience=self.options.patience)
         self.store_rate_limiter = StoreRateLimiter(self.options.store_rate)
         self._urgent = asyncio.Event()
-        self._reporting = asyncio.Lock()
-        self._keeping: asyncio.Task[None] | None = None
+        self._report_lock = asyncio.Lock()
+        self._report_task: asyncio.Task[None] | None = None
         self._is_closing = False
-        self._complaints: set[type[Exception]] = set()
+        self._logged_errors: set[type[Exception]] = set()
         if recorder is None:
             self.routes.replace([DIRECT])
 
     async def __aenter__(self) -> Self:
         if self._recorder is not None:
             try:
-                await self._load_at_last(self._recorder)
+                await self._load_initially(self._recorder)
                 if not self.routes:
                     raise NoActiveRoute
             except BaseException:
                 await self._recorder.close()
                 raise
-            self._keeping = asyncio.create_task(self._keep(self._recorder), name="storecrawl-egress")
+            self._report_task = asyncio.create_task(self._report_regularly(self._recorder), name="storecrawl-egress")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        if self._keeping is not None:
+        if self._report_task is not None:
             # A running report is awaited: if it were cancelled after its commit, its counts would be stored twice.
             self._is_closing = True
             self._urgent.set()
-            await self._keeping
+            await self._report_task
         if self._recorder is not None:
             await self._recorder.close()
         await self.sessions.close()
@@ -96,15 +98,15 @@ class Egress:
         finally:
             await visit.leave()
 
-    def forbidden(self, session: Session, about: str, error: str) -> None:
+    def record_forbidden(self, session: Session, about: str, error: str) -> None:
         """Record a 403, and report it at once, since it may be the one that pauses the route."""
         self.routes.forbid(session.route.id, session.profile.name)
-        self.counters.forbidden(session.route.id, session.profile.name, about, error)
+        self.counters.count_forbidden(session.route.id, session.profile.name, about, error)
         self._urgent.set()
 
-    def succeeded(self, session: Session, *, is_evidence: bool) -> None:
+    def record_success(self, session: Session, *, is_evidence: bool) -> None:
         """Record a good response; `is_evidence` if it shows that the host accepts the route."""
-        self.counters.succeeded(session.route.id, recovered=is_evidence)
+        self.counters.count_success(session.route.id, recovered=is_evidence)
         if is_evidence and self.routes.note_success(session.route.id):
             self._urgent.set()
 
@@ -124,17 +126,17 @@ class Egress:
             if rest > self.options.patience:
                 raise TurnTooFar(f"the route {route.label}", rest)
             await asyncio.sleep(rest)
-            if self.routes.is_paused(route.id) and not await self._may_try(route):
+            if self.routes.is_paused(route.id) and not await self._may_probe(route):
                 continue
             try:
-                return await self.sessions.of(route, self.routes.forbidden(route.id))
+                return await self.sessions.of(route, self.routes.forbidden_profiles(route.id))
             except RouteError as error:
-                self.counters.failed(route.id, str(error))
+                self.counters.count_failure(route.id, str(error))
                 self.routes.drop(route.id)
         soonest = self.routes.soonest()
         raise NoUsableRoute(self.options.reload_every if soonest is None else soonest, paused=soonest is not None)
 
-    async def _may_try(self, route: Route) -> bool:
+    async def _may_probe(self, route: Route) -> bool:
         """Return whether this caller, of those of all workers, may probe a route whose pause is over."""
         if self._recorder is None:
             return True
@@ -149,7 +151,7 @@ class Egress:
         self.routes.pause(route.id, self.options.pause if probe.granted else probe.paused_for)
         return probe.granted or probe.paused_for is None
 
-    async def _keep(self, recorder: Recorder) -> None:
+    async def _report_regularly(self, recorder: Recorder) -> None:
         loaded_at, is_last = time.monotonic(), False
         while not is_last:
             with suppress(TimeoutError):
@@ -166,24 +168,24 @@ class Egress:
         try:
             await duty
         except Exception as error:  # noqa: BLE001 - counts must not be lost, whatever the error is
-            self._complain(error)
+            self._log_once(error)
 
     async def _report(self, recorder: Recorder) -> None:
         # A judgment must wait for counts that another report has taken and whose verdicts are pending.
-        async with self._reporting:
+        async with self._report_lock:
             await self._report_taken(recorder)
 
     async def _report_taken(self, recorder: Recorder) -> None:
-        taken = self.counters.take()
-        if not taken:
+        counters = self.counters.take()
+        if not counters:
             return
         try:
-            verdicts = await recorder.report(taken, self.options)
+            verdicts = await recorder.report(counters, self.options)
         except BaseException:
-            self.counters.put_back(taken)
+            self.counters.put_back(counters)
             raise
-        self._complaints.clear()
-        for counter in taken:
+        self._logged_errors.clear()
+        for counter in counters:
             await self._follow(counter.route_id, verdicts.get(counter.route_id))
 
     async def _follow(self, route_id: int, verdict: Verdict | None) -> None:
@@ -200,7 +202,7 @@ class Egress:
     async def _reload(self, recorder: Recorder) -> None:
         self.routes.replace(await recorder.routes())
 
-    async def _load_at_last(self, recorder: Recorder) -> None:
+    async def _load_initially(self, recorder: Recorder) -> None:
         """Load the routes, waiting for a starting database. Raises DatabaseUnavailable, ConfigError."""
         until = time.monotonic() + OPENING_SECONDS
         while True:
@@ -209,13 +211,13 @@ class Egress:
             except DatabaseUnavailable as error:
                 if time.monotonic() > until:
                     raise
-                self._complain(error)
+                self._log_once(error)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    def _complain(self, error: Exception) -> None:
+    def _log_once(self, error: Exception) -> None:
         """Log each kind of error once until a report succeeds; unexpected ones with a traceback."""
-        level = logging.DEBUG if type(error) in self._complaints else logging.WARNING
-        self._complaints.add(type(error))
+        level = logging.DEBUG if type(error) in self._logged_errors else logging.WARNING
+        self._logged_errors.add(type(error))
         unforeseen = None if isinstance(error, RolecallError) else error
         log.log(level, "The egress cannot update its routes: %s", error, exc_info=unforeseen)
 
@@ -230,13 +232,13 @@ class Visit:
         self._about = about
         self._forbidden_on: set[int] = set()
         self._session: Session | None = None
-        self._tried: set[int] = set()
+        self._tried_routes: set[int] = set()
         self._is_let_in = False
 
     @property
-    def is_anew(self) -> bool:
+    def can_switch_route(self) -> bool:
         """Whether the next attempt could use a route that this visit has not tried, without waiting."""
-        return self._session is None and self._egress.routes.has_another(self._tried)
+        return self._session is None and self._egress.routes.has_another(self._tried_routes)
 
     async def ready(self) -> Session:
         """Wait for a turn and return the session to use. Raises HeldBack."""
@@ -245,20 +247,20 @@ class Visit:
             # An attempt may take several requests; all of them belong to the test of a host.
             self._is_let_in = True
         if self._session is None:
-            self._session = await self._egress.session(self._tried)
+            self._session = await self._egress.session(self._tried_routes)
         if self._store is not None:
             await self._egress.store_rate_limiter.wait(self._store)
         await self._egress.host_rate_limiter.wait(self._host)
         return self._session
 
-    def succeeded(self) -> None:
-        self._answered()
+    def record_success(self) -> None:
+        self._record_response()
         if self._session is not None:
-            self._tried.clear()
+            self._tried_routes.clear()
             self._forbidden_on.clear()
-            self._egress.succeeded(self._session, is_evidence=self._about is not None)
+            self._egress.record_success(self._session, is_evidence=self._about is not None)
 
-    async def forbidden(self, error: str) -> None:
+    async def record_forbidden(self, error: str) -> None:
         """Report a 403; the next attempt uses another session."""
         # Neither a success nor a failure of the host, so its circuit stays as it is.
         self._is_let_in = False
@@ -268,40 +270,40 @@ class Visit:
             await self._fail(error)
         else:
             self._forbidden_on.add(self._session.route.id)
-            self._egress.forbidden(self._session, self._about, error)
+            self._egress.record_forbidden(self._session, self._about, error)
         await self._change()
 
-    async def given_up(self) -> None:
+    async def give_up(self) -> None:
         """Report that the visit has failed. Raises RouteBlamed if the routes are to blame for the 403 responses."""
         if self._forbidden_on:
             # If the host rejects all visits, whatever their subject, its circuit opens.
-            self._egress.breakers.failed(self._host)
+            self._egress.breakers.record_failure(self._host)
             await self._egress.blame(self._forbidden_on)
 
-    async def unwanted(self, error: str) -> None:
+    async def record_rejection(self, error: str) -> None:
         """Report another kind of rejection; the next attempt uses another session, and the profile stays usable."""
-        self._answered()
+        self._record_response()
         await self._fail(error)
         await self._change()
 
-    async def limited(self, error: str, seconds: float | None) -> None:
+    async def record_rate_limit(self, error: str, seconds: float | None) -> None:
         """Report that the host requests a lower rate on this route, with the requested wait in seconds, if any."""
-        self._answered()
+        self._record_response()
         await self._fail(error)
         if self._session is not None and seconds:
             self._egress.routes.let_rest(self._session.route.id, seconds)
             await self.leave()
 
-    async def unanswered(self, error: str, seconds: float | None = None) -> None:
+    async def record_no_response(self, error: str, seconds: float | None = None) -> None:
         """Report that the host did not respond, or with an error of its own."""
         self._is_let_in = False
-        self._egress.breakers.failed(self._host)
+        self._egress.breakers.record_failure(self._host)
         await self._fail(error)
         if self._session is not None and seconds:
             self._egress.routes.let_rest(self._session.route.id, seconds)
             await self.leave()
 
-    async def not_sent(self, error: str) -> None:
+    async def record_not_sent(self, error: str) -> None:
         """Report that the route itself failed; the next attempt uses another one."""
         self._is_let_in = False
         if self._session is not None:
@@ -309,33 +311,33 @@ class Visit:
         await self._fail(error)
         await self._change()
 
-    async def went_wrong(self, failure: SendFailure) -> None:
+    async def record_send_failure(self, failure: SendFailure) -> None:
         """Report that there was no response, according to its cause."""
         match failure.blame:
             case Blame.ROUTE:
-                await self.not_sent(failure.text)
+                await self.record_not_sent(failure.text)
             case Blame.WALL:
-                await self.forbidden(f"blocked by {failure.text}")
+                await self.record_forbidden(f"blocked by {failure.text}")
             case Blame.CERTIFICATE:
-                await self.unwanted(failure.text)
+                await self.record_rejection(failure.text)
             case Blame.HOST:
-                await self.unanswered(failure.text)
+                await self.record_no_response(failure.text)
 
     async def leave(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             await session.end()
 
-    def _answered(self) -> None:
+    def _record_response(self) -> None:
         self._is_let_in = False
-        self._egress.breakers.answered(self._host)
+        self._egress.breakers.record_response(self._host)
 
     async def _fail(self, error: str) -> None:
         if self._session is not None:
-            self._egress.counters.failed(self._session.route.id, error)
+            self._egress.counters.count_failure(self._session.route.id, error)
 
     async def _change(self) -> None:
         if self._session is not None:
-            self._tried.add(self._session.route.id)
+            self._tried_routes.add(self._session.route.id)
             await self._egress.sessions.forget(self._session.route.id, self._session)
             await self.leave()

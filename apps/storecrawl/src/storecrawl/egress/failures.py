@@ -40,7 +40,7 @@ def failure_of(error: httpx2.HTTPError, route: Route) -> SendFailure:
     """Distinguish a failed route from an upstream that does not respond."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(error, httpx2.ProxyError):
-        return _of_proxy(str(error), route)
+        return _proxy_failure(str(error), route)
     if problem := certificate_problem(error):
         return SendFailure(blame=Blame.CERTIFICATE, text=f"{problem}, over route {route.label}")
     is_proxied = route.protocol is not RouteProtocol.DIRECT
@@ -57,7 +57,7 @@ def certificate_problem(error: BaseException) -> str | None:
     return None
 
 
-def _of_proxy(message: str, route: Route) -> SendFailure:
+def _proxy_failure(message: str, route: Route) -> SendFailure:
     if message.startswith(FORBIDDEN):
         return SendFailure(blame=Blame.WALL, text=f"the proxy {route.label}, which rejects the tunnel")
     if message.startswith(CREDENTIALS):

@@ -65,7 +65,7 @@ class Recorder:
     async def routes(self) -> list[Route]:
         """Return the active routes, by id. Raises ConfigError if the tables are missing."""
         try:
-            rows = await self._ask(_load)
+            rows = await self._query(_load)
         except OLD_SCHEMA as error:
             raise ConfigError(
                 "its tables are missing or old: run `rolecall migrate --app storecrawl.app:app`", variable="database"
@@ -77,7 +77,7 @@ class Recorder:
         now = time.monotonic()
         forbidden = [{"route_id": each.route_id, "about": about} for each in counters for about in each.forbidden_about]
         parameters = {
-            "counters": _json([counter.told(now) for counter in counters]),
+            "counters": _json([counter.to_report(now) for counter in counters]),
             "ids": [each.route_id for each in counters],
             "recovered": [each.route_id for each in counters if each.recovered],
             "forbidden": _json(forbidden),
@@ -85,33 +85,33 @@ class Recorder:
             "pause": options.pause,
             "longest_pause": options.longest_pause,
         }
-        return await self._ask(lambda connection: _report(connection, parameters))
+        return await self._query(lambda connection: _report(connection, parameters))
 
     async def probe(self, route_id: int, seconds: float) -> Probe | None:
         """Request to probe a paused route. If granted, others wait `seconds` more. None: no such route."""
         parameters = {"id": route_id, "pause": seconds}
-        return await self._ask(lambda connection: _probe(connection, parameters))
+        return await self._query(lambda connection: _probe(connection, parameters))
 
     async def take_turns(self, host: str, turns: int, gap: float) -> float:
         """Reserve turns at a host, `gap` seconds apart; return in how many seconds the first one is."""
         parameters = {"host": host, "seconds": turns * gap}
-        return await self._ask(lambda connection: _take_turns(connection, parameters))
+        return await self._query(lambda connection: _take_turns(connection, parameters))
 
-    async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _query(self, operation: Callable[[Connection], Awaitable[T]]) -> T:
         async with self._turn:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    connection = await self._connected()
+                    connection = await self._connect()
                     async with connection.transaction():
                         await connection.execute(SETTINGS)
-                        return await question(connection)
+                        return await operation(connection)
             except OLD_SCHEMA:
                 raise
             except (psycopg.Error, OSError, TimeoutError) as error:
                 await self.close()
                 raise DatabaseUnavailable(str(error) or type(error).__name__) from error
 
-    async def _connected(self) -> Connection:
+    async def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed:
             self._connection = await psycopg.AsyncConnection.connect(
                 self._dsn,

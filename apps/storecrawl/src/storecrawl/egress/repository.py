@@ -19,7 +19,7 @@ from storecrawl.egress.sql import ROUTES
 
 __all__ = [
     "NewRoute",
-    "RouteStands",
+    "RouteExists",
     "StoredRoute",
     "UnknownRoute",
     "add_route",
@@ -45,7 +45,7 @@ class UnknownRoute(RouteError):
         self.route_id = route_id
 
 
-class RouteStands(RouteError):
+class RouteExists(RouteError):
     """A route with this address and user exists."""
 
     def __init__(self, name: str) -> None:
@@ -76,25 +76,27 @@ class NewRoute:
     def _check_address(self) -> None:
         is_direct = self.protocol is RouteProtocol.DIRECT
         if is_direct:
-            _refuse("a direct route has neither address nor user", when=any([self.host, self.port, self.username]))
+            _refuse(
+                "a direct route has neither address nor user", is_invalid=any([self.host, self.port, self.username])
+            )
         else:
-            _refuse("a route through a proxy needs a host and a port", when=not (self.host and self.port))
+            _refuse("a route through a proxy needs a host and a port", is_invalid=not (self.host and self.port))
         _refuse(
             "the port of a route must be between 1 and 65535",
-            when=self.port is not None and not 1 <= self.port <= HIGHEST_PORT,
+            is_invalid=self.port is not None and not 1 <= self.port <= HIGHEST_PORT,
         )
         _refuse(
             "the host of a route must be a name or an address only",
-            when=any(letter in (self.host or "") for letter in "/@?# "),
+            is_invalid=any(letter in (self.host or "") for letter in "/@?# "),
         )
-        _refuse("the address of a route is invalid", when=not is_direct and not _is_address(self))
+        _refuse("the address of a route is invalid", is_invalid=not is_direct and not _is_address(self))
 
     def _check_credentials(self) -> None:
         has_password = bool(self.password or self.password_env)
-        _refuse("a route with a password needs a user", when=has_password and not self.username)
+        _refuse("a route with a password needs a user", is_invalid=has_password and not self.username)
         _refuse(
             "a route has either a password or an environment variable with it",
-            when=bool(self.password and self.password_env),
+            is_invalid=bool(self.password and self.password_env),
         )
 
     def _check_texts(self) -> None:
@@ -102,12 +104,14 @@ class NewRoute:
         texts = list(filter(None, fields))
         _refuse(
             f"texts of a route must not be longer than {LONGEST} characters",
-            when=any(len(text) > LONGEST for text in texts),
+            is_invalid=any(len(text) > LONGEST for text in texts),
         )
-        _refuse("a text of a route has characters that cannot be stored", when=any("\0" in text for text in texts))
+        _refuse(
+            "a text of a route has characters that cannot be stored", is_invalid=any("\0" in text for text in texts)
+        )
         _refuse(
             f"the time zone of a route must be one such as America/Phoenix, not {self.timezone!r}",
-            when=not _is_timezone(self.timezone),
+            is_invalid=not _is_timezone(self.timezone),
         )
 
 
@@ -143,12 +147,12 @@ class StoredRoute:
         return label(self.protocol, self.host, self.port)
 
     @property
-    def standing(self) -> str:
+    def status(self) -> str:
         """Whether it is active, paused because of 403 responses, or disabled by a person."""
         return "disabled" if not self.active else "active" if self.paused_until is None else "paused"
 
     @property
-    def because(self) -> str | None:
+    def reason(self) -> str | None:
         """The reason why it is not used, or the error of its last failed request."""
         return self.disabled_because or self.paused_because or self.last_error
 
@@ -173,11 +177,11 @@ async def load_route(connection: Connection, route_id: int) -> Route:
 
 
 async def add_route(connection: Connection, route: NewRoute) -> StoredRoute:
-    """Add an active route. Raises RouteStands, RouteError."""
+    """Add an active route. Raises RouteExists, RouteError."""
     route.check()
     for row in await _rows(connection, ROUTES.add_route, msgspec.to_builtins(route)):
         return await find_route(connection, row["id"])
-    raise RouteStands(label(route.protocol, route.host, route.port))
+    raise RouteExists(label(route.protocol, route.host, route.port))
 
 
 async def remove_route(connection: Connection, route_id: int) -> None:
@@ -217,8 +221,8 @@ async def _rows(connection: Connection, query: bytes, parameters: Mapping[str, o
         return await cursor.fetchall()
 
 
-def _refuse(problem: str, *, when: bool) -> None:
-    if when:
+def _refuse(problem: str, *, is_invalid: bool) -> None:
+    if is_invalid:
         raise RouteError(problem)
 
 

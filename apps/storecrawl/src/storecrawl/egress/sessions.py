@@ -1,6 +1,6 @@
 """Sessions: the connections and cookies of one identity, which is a route with a profile.
 
-`Steps` receives the progress of a request from the HTTP library. `trusted` returns the trusted
+`Steps` receives the progress of a request from the HTTP library. `trusted_certificates` returns the trusted
 certificates: the system's, or those of SSL_CERT_FILE or SSL_CERT_DIR if set.
 """
 
@@ -168,7 +168,7 @@ class Steps:
             await self._socks.aclose()
 
 
-def trusted() -> ssl.SSLContext:
+def trusted_certificates() -> ssl.SSLContext:
     """Return the trusted certificates for upstreams and proxies. Raises ConfigError for a file without any."""
     try:
         return httpx2.create_ssl_context()

@@ -12,7 +12,7 @@ import msgspec
 from storecrawl.egress.failures import Blame, failure_of
 from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.routes import Route
-from storecrawl.egress.sessions import Session, trusted
+from storecrawl.egress.sessions import Session, trusted_certificates
 
 __all__ = ["Trial", "try_route"]
 
@@ -38,14 +38,14 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 async def try_route(route: Route, url: str) -> Trial:
     """Request an address through a route. Raises RouteError for one that cannot be used here, ConfigError."""
-    session = Session(route, Random().choice(load_profiles()), trusted())
+    session = Session(route, Random().choice(load_profiles()), trusted_certificates())
     began = time.monotonic()
-    status, problem = await _asked(session, url)
+    status, problem = await _status_or_problem(session, url)
     seconds = round(time.monotonic() - began, 3)
     return Trial(route=route.label, profile=session.profile.name, seconds=seconds, status=status, error=problem)
 
 
-async def _asked(session: Session, url: str) -> tuple[int | None, str | None]:
+async def _status_or_problem(session: Session, url: str) -> tuple[int | None, str | None]:
     try:
         async with asyncio.timeout(TRIAL_SECONDS), session.http as http:
             response = await session.send(http.build_request("GET", url))

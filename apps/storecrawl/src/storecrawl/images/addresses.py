@@ -17,7 +17,7 @@ import httpx2
 
 from storecrawl.images.errors import ImageRefused, ImageUnavailable
 
-__all__ = ["Address", "Network", "is_the_worlds"]
+__all__ = ["Address", "Network", "is_public"]
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SCHEMES: Final = {"http": 80, "https": 443}
@@ -60,7 +60,7 @@ SPECIAL: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedAddress:
     """An allowed address: `url` contains it instead of the name, which is in `host`."""
 
     url: httpx2.URL
@@ -82,7 +82,7 @@ class Addresses:
         self._allowed = [ipaddress.ip_network(each) for each in allowed]
         self._look_up = look_up
 
-    async def check(self, url: httpx2.URL) -> Checked:
+    async def check(self, url: httpx2.URL) -> CheckedAddress:
         """Check where a URL leads. Raises ImageRefused, or ImageUnavailable if the name cannot be resolved now."""
         if url.scheme not in SCHEMES or not url.host or url.userinfo:
             raise ImageRefused("its address is not a plain http or https address")
@@ -90,7 +90,7 @@ class Addresses:
         address = await self._address(url.host, port)
         literal = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 - of the protocol
         name = f"[{url.host}]" if ":" in url.host else url.host
-        return Checked(
+        return CheckedAddress(
             url=url.copy_with(host=literal),
             host=url.host,
             headers={"Host": name if url.port is None else f"{name}:{url.port}"},
@@ -113,7 +113,7 @@ class Addresses:
         effective = address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address
         if any(effective in network for network in self._allowed):
             return
-        if not is_the_worlds(effective):
+        if not is_public(effective):
             raise ImageRefused("its address is not public")
         if port not in SCHEMES.values():
             raise ImageRefused(f"port {port} is not allowed")
@@ -123,7 +123,7 @@ def _old_kind_first(address: Address) -> tuple[int, int]:
     return address.version, int(address)
 
 
-def is_the_worlds(address: Address) -> bool:
+def is_public(address: Address) -> bool:
     """Return whether an address is a public unicast address."""
     if isinstance(address, ipaddress.IPv6Address) and address not in GIVEN_OUT:
         return False

@@ -42,7 +42,7 @@ class ImageClient:
         try:
             target = httpx2.URL(url)
             for _ in range(MOST_REDIRECTS + 1):
-                answer = await self._ask(target, etag)
+                answer = await self._request(target, etag)
                 if isinstance(answer, FetchedImage):
                     return answer
                 target = target.join(answer)
@@ -50,7 +50,7 @@ class ImageClient:
             raise ImageRefused("its address cannot be read") from error
         raise ImageRefused(f"more than {MOST_REDIRECTS} redirects")
 
-    async def _ask(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
+    async def _request(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
         place = await self._addresses.check(target)
         headers = {"Accept": ACCEPT, **place.headers, **({"If-None-Match": etag} if etag else {})}
         async with self._egress.visit(place.host) as visit:
@@ -60,15 +60,15 @@ class ImageClient:
                 async with asyncio.timeout(self._timeout):
                     return await self._answer(visit, await session.send(request))
             except TimeoutError as error:
-                await visit.unanswered(type(error).__name__)
+                await visit.record_no_response(type(error).__name__)
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
             except httpx2.HTTPError as error:
-                await visit.went_wrong(failure_of(error, session.route))
+                await visit.record_send_failure(failure_of(error, session.route))
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
 
     async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
         try:
-            await _told(visit, response.status_code)
+            await _report(visit, response.status_code)
             if response.has_redirect_location:
                 return response.headers["location"]
             if response.status_code == NOT_MODIFIED:
@@ -86,15 +86,15 @@ class ImageClient:
             raise ImageUnavailable(str(error)) from error
 
 
-async def _told(visit: Visit, status: int) -> None:
+async def _report(visit: Visit, status: int) -> None:
     if status == FORBIDDEN:
-        await visit.forbidden(f"HTTP {status}")
+        await visit.record_forbidden(f"HTTP {status}")
     elif status >= SERVER_ERRORS:
-        await visit.unanswered(f"HTTP {status}")
+        await visit.record_no_response(f"HTTP {status}")
     elif status in PASSING:
-        await visit.limited(f"HTTP {status}", None)
+        await visit.record_rate_limit(f"HTTP {status}", None)
     else:
-        visit.succeeded()
+        visit.record_success()
     if status in PASSING or status >= SERVER_ERRORS:
         raise ImageUnavailable(f"HTTP {status}")
     if status >= 400:  # noqa: PLR2004 - where HTTP's refusals begin

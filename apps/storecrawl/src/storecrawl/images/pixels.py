@@ -104,19 +104,19 @@ class Rendition:
         return f"image/{self.format}"
 
 
-def resized(content: bytes, rendition: Rendition, limits: ImageLimits) -> bytes:
+def resize(content: bytes, rendition: Rendition, limits: ImageLimits) -> bytes:
     """Return an image's first frame in the requested size and format. Raises ImageGone if it cannot be decoded."""
     try:
         facts = inspect(content, limits)
         with Image.open(io.BytesIO(content), formats=[facts.kind]) as image:
             box = (rendition.width or LARGEST, rendition.height or LARGEST)
             image.draft("RGB", box)
-            return _written(_fitted(ImageOps.exif_transpose(image), box, rendition.fit), rendition.format)
+            return _encode(_fit(ImageOps.exif_transpose(image), box, rendition.fit), rendition.format)
     except (ImageRefused, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ImageGone(f"it cannot be decoded ({type(error).__name__})") from error
 
 
-def _fitted(image: Image.Image, box: tuple[int, int], fit: Fit) -> Image.Image:
+def _fit(image: Image.Image, box: tuple[int, int], fit: Fit) -> Image.Image:
     plain = image.convert("RGBA" if image.has_transparency_data else "RGB")
     if fit is Fit.COVER:
         return ImageOps.fit(plain, (min(box[0], plain.width), min(box[1], plain.height)))
@@ -124,7 +124,7 @@ def _fitted(image: Image.Image, box: tuple[int, int], fit: Fit) -> Image.Image:
     return plain
 
 
-def _written(image: Image.Image, form: Format) -> bytes:
+def _encode(image: Image.Image, form: Format) -> bytes:
     buffer = io.BytesIO()
     opaque = image.convert("RGB") if form is Format.JPEG else image
     opaque.save(buffer, form.upper(), quality=QUALITY)

@@ -41,7 +41,7 @@ class ImageStore:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    def keep(self, place: ImagePlace, content: bytes, suffix: str) -> tuple[str, str]:
+    def write(self, place: ImagePlace, content: bytes, suffix: str) -> tuple[str, str]:
         """Store an image unless it exists; return path and checksum. Raises ImageUnavailable, OSError."""
         sha256 = hashlib.sha256(content).hexdigest()
         path = place.path(sha256, suffix)

@@ -11,7 +11,7 @@ from fastapi import Depends
 
 from rolecall.web import NavigationEntry, Pages
 from storecrawl.pages import brands, diff, discovery, locations, payloads, products, raw_menus, refusals, routes, stores
-from storecrawl.pages.menus import KeepMenus
+from storecrawl.pages.menus import ProvideMenus
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.resources import ProvideResources
 
@@ -42,7 +42,7 @@ ENTRIES = (
 def router(crawler: Crawler) -> Pages:
     """Return the router of all pages for the crawler's payload files."""
     whole = Pages("storecrawl.pages", ENTRIES)
-    provided = [Depends(ProvideResources(crawler.payloads)), Depends(KeepMenus())]
+    provided = [Depends(ProvideResources(crawler.payloads)), Depends(ProvideMenus())]
     for each in ROUTERS:
         whole.include_router(each, dependencies=provided)
     return whole

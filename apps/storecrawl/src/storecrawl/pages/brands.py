@@ -6,8 +6,8 @@ from fastapi import Response
 
 from rolecall.web import Connects, Pages, PathId, Reading, page_by_id, position
 from storecrawl.catalog import BrandOrder, find_brand, list_brands, stores_of_brand
-from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_again
-from storecrawl.serving.refusals import known
+from storecrawl.pages.query import ChosenBrandOrder, Cursor, SearchedText, address_builder
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -35,14 +35,14 @@ async def list_all(
         chosen={"text": text or "", "sort": sort or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 @router.get("/brands/{brand_id:int}")
 async def show(brand_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a brand: its totals, and the stores with most of its products."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             brand = await find_brand(connection, brand_id)
             stores = await stores_of_brand(connection, brand_id)

@@ -18,9 +18,9 @@ from storecrawl.catalog import (
     payloads_to_compare,
 )
 from storecrawl.pages.menus import HasMenus
-from storecrawl.pages.query import ChosenId, address_again
+from storecrawl.pages.query import ChosenId, address_builder
 from storecrawl.serving.lookup import store_of
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -73,14 +73,14 @@ async def compare(  # sizes: the filters of the page
         kind=kind,
         page=page,
         a_page=A_PAGE,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 async def _pair(
     connects: Connections, a: int | None, b: int | None, store: int | None
 ) -> tuple[StoredPayload, StoredPayload]:
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             if a or b:
                 store = (await find_payload(connection, b or a or 0)).store_id

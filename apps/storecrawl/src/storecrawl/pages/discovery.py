@@ -9,9 +9,9 @@ from typing import Self
 from fastapi import Response
 
 from rolecall.web import Connects, Operating, Pages, Reading, TaskFilter, page_by_id, position
-from storecrawl.actions.new_tasks import as_asked, discovery
+from storecrawl.actions.new_tasks import as_manual_requests, discovery
 from storecrawl.catalog.discovery import StateRecord, list_cities, list_states
-from storecrawl.pages.query import ChosenState, Cursor, address_again
+from storecrawl.pages.query import ChosenState, Cursor, address_builder
 
 router = Pages()
 
@@ -66,13 +66,13 @@ async def show(view: Reading, connects: Connects, state: ChosenState = None, cur
         searches=searches.items,
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 @router.post("/discovery/search")
 async def search(view: Operating, state: ChosenState = None) -> Response:
     """Enqueue the task that searches for stores, in one state or in all covered ones."""
-    [task] = as_asked([discovery([state] if state else ())])
+    [task] = as_manual_requests([discovery([state] if state else ())])
     [stored] = await view.services.tasks.enqueue_many([task])
     return view.done(f"Task {stored.id} searches for stores as soon as a worker is free.")

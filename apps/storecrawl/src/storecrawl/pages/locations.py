@@ -32,16 +32,16 @@ from storecrawl.catalog.discovery import (
     location_promotions,
     location_raw,
 )
-from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NothingIfEmpty, SearchedText, address_again
+from storecrawl.pages.query import ChosenState, ChosenStatus, Cursor, NoneIfEmpty, SearchedText, address_builder
 from storecrawl.serving.changes import location_review
 from storecrawl.serving.parameters import plain_text
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
 LOCATIONS = 50
 ONE = "/discovery/locations/{location_id:int}"
-Because = Annotated[Annotated[str, Field(max_length=500), AfterValidator(plain_text)] | None, NothingIfEmpty, Form()]
+Because = Annotated[Annotated[str, Field(max_length=500), AfterValidator(plain_text)] | None, NoneIfEmpty, Form()]
 StoreId = Annotated[Id, Form()]
 
 
@@ -71,14 +71,14 @@ async def list_all(  # sizes: the filters of the list
         chosen={"status": status or "", "state": code or "", "city": city or "", "text": text or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 @router.get(ONE)
 async def show(location_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a location: its data, the decisions with their authors, and the platform's object."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             location = await find_location(connection, location_id)
             promotions = await location_promotions(connection, location_id)

@@ -14,7 +14,7 @@ from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate, rows_of
 from storecrawl.serving.resources import HasResources, Resources
 
-__all__ = ["HasMenus", "KeepMenus", "Menus"]
+__all__ = ["HasMenus", "Menus", "ProvideMenus"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -29,19 +29,19 @@ class Recent(Generic[K, V]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._values: OrderedDict[K, V] = OrderedDict()
 
-    async def get(self, key: K, work_out: Callable[[], Awaitable[V]]) -> V:
-        value = self._kept[key] if key in self._kept else await work_out()
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+    async def get(self, key: K, compute: Callable[[], Awaitable[V]]) -> V:
+        value = self._values[key] if key in self._values else await compute()
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
         return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class MenuCaches:
     """A server's cached results; payloads are identified by their checksum."""
 
     diffs: Recent[tuple[str, str], MenuDiff] = field(default_factory=lambda: Recent(MOST_DIFFS))
@@ -52,7 +52,7 @@ class Kept:
 class Menus:
     """Comparisons and totals of menus. Raises RequestRefused if a file was modified."""
 
-    kept: Kept
+    caches: MenuCaches
     resources: Resources
 
     async def diff(self, earlier: StoredPayload, later: StoredPayload) -> MenuDiff:
@@ -61,7 +61,7 @@ class Menus:
             before, after = await self.resources.menu(earlier), await self.resources.menu(later)
             return await asyncio.to_thread(diff_payloads, before, after)
 
-        return await self.kept.diffs.get((earlier.sha256, later.sha256), compare)
+        return await self.caches.diffs.get((earlier.sha256, later.sha256), compare)
 
     async def groups(self, payload: StoredPayload, group_by: GroupBy) -> list[MenuGroup]:
         """Return a menu's totals by brand or category, the largest group first."""
@@ -69,21 +69,21 @@ class Menus:
         async def sum_up() -> list[MenuGroup]:
             return aggregate(rows_of(await self.resources.menu(payload)), group_by)
 
-        return await self.kept.groups.get((payload.sha256, group_by), sum_up)
+        return await self.caches.groups.get((payload.sha256, group_by), sum_up)
 
 
 @dataclass(frozen=True, slots=True)
-class KeepMenus:
+class ProvideMenus:
     """The dependency that provides the cached results to a whole router."""
 
-    kept: Kept = field(default_factory=Kept)
+    caches: MenuCaches = field(default_factory=MenuCaches)
 
     async def __call__(self, request: Request) -> None:
-        request.state.kept_menus = self.kept
+        request.state.menu_caches = self.caches
 
 
 def _menus(request: Request, resources: HasResources) -> Menus:
-    return Menus(request.state.kept_menus, resources)
+    return Menus(request.state.menu_caches, resources)
 
 
 HasMenus = Annotated[Menus, Depends(_menus)]

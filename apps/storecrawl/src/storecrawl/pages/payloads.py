@@ -24,7 +24,7 @@ from storecrawl.catalog import StoredPayload, list_payloads, store_names
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup
 from storecrawl.pages.menus import HasMenus, Menus
 from storecrawl.pages.plots import size_plot
-from storecrawl.pages.query import ChosenId, Cursor, address_again
+from storecrawl.pages.query import ChosenId, Cursor, address_builder
 from storecrawl.payloads import OpenedPayload
 from storecrawl.roles.payload_fetch import replay_task
 from storecrawl.serving.lookup import payload_of, store_of
@@ -67,7 +67,7 @@ async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cu
         sizes=size_plot(plotted),
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
@@ -119,16 +119,16 @@ async def _preview(payload: StoredPayload, resources: Resources) -> Preview:
     except RequestRefused as refused:
         return Preview(problem=refused.detail)
     with opened:
-        beginning = await asyncio.to_thread(_beginning, opened)
-    return Preview(text=indented(beginning), is_whole=payload.size_raw <= SHOWN_BYTES)
+        beginning = await asyncio.to_thread(_first_bytes, opened)
+    return Preview(text=indent_json(beginning), is_whole=payload.size_raw <= SHOWN_BYTES)
 
 
-def _beginning(opened: OpenedPayload) -> str:
+def _first_bytes(opened: OpenedPayload) -> str:
     piece = next(opened.document(), b"")
     return piece[:SHOWN_BYTES].decode(errors="replace")
 
 
-def indented(text: str) -> str:
+def indent_json(text: str) -> str:
     """Return indented JSON; anything else is indented as far as possible."""
     return "".join(_pieces(text)).strip("\n")
 

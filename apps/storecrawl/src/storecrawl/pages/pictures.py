@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rolecall.web import Connects
-from storecrawl.catalog import KeptImage, images_of_products
+from storecrawl.catalog import StoredImage, images_of_products
 
 __all__ = ["LARGE", "SMALL", "Picture", "pictures_of"]
 
@@ -23,7 +23,7 @@ class Picture:
     height: int
 
     @classmethod
-    def within(cls, image: KeptImage, box: int) -> Picture:
+    def scaled(cls, image: StoredImage, box: int) -> Picture:
         scale = min(box / image.width, box / image.height, 1.0)
         return cls(
             path=f"/api/images/{image.id}?w={2 * box}&h={2 * box}&format=webp",
@@ -32,7 +32,7 @@ class Picture:
         )
 
     @classmethod
-    def filling(cls, image: KeptImage, box: int) -> Picture:
+    def cropped(cls, image: StoredImage, box: int) -> Picture:
         path = f"/api/images/{image.id}?w={2 * box}&h={2 * box}&fit=cover&format=webp"
         return cls(path=path, width=box, height=box)
 
@@ -41,4 +41,4 @@ async def pictures_of(connects: Connects, product_ids: Iterable[int], *, box: in
     """Return the pictures of products, by product; products without an image are left out."""
     async with connects() as connection:
         images = await images_of_products(connection, product_ids)
-    return {product_id: Picture.filling(image, box) for product_id, image in images.items()}
+    return {product_id: Picture.cropped(image, box) for product_id, image in images.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from storecrawl.catalog import OptionThen, Snapshot, StoredPayload
+from storecrawl.catalog import OptionSnapshot, Snapshot, StoredPayload
 
 __all__ = ["Plot", "Span", "availability_spans", "price_plot", "quantity_plot", "size_plot"]
 
@@ -50,12 +50,12 @@ def size_plot(payloads: Sequence[StoredPayload]) -> Plot:
 
 def price_plot(history: Sequence[Snapshot]) -> Plot:
     """Return the price of each option over time, including specials, with gaps where it is missing."""
-    return _by_option(history, lambda option: None if option.cents is None else option.cents / CENTS)
+    return _option_plot(history, lambda option: None if option.cents is None else option.cents / CENTS)
 
 
 def quantity_plot(history: Sequence[Snapshot]) -> Plot:
     """Return the quantity of each option over time."""
-    return _by_option(history, lambda option: option.quantity)
+    return _option_plot(history, lambda option: option.quantity)
 
 
 def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
@@ -83,18 +83,18 @@ def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
     ]
 
 
-def _by_option(history: Sequence[Snapshot], figure: Callable[[OptionThen], float | None]) -> Plot:
+def _option_plot(history: Sequence[Snapshot], figure: Callable[[OptionSnapshot], float | None]) -> Plot:
     names = list(dict.fromkeys(option.option for snapshot in reversed(history) for option in snapshot.options))
     return Plot(
         x=[snapshot.captured_at.timestamp() for snapshot in history],
         series=[
-            _line(name, tone, [_of(snapshot, name, figure) for snapshot in history])
+            _line(name, tone, [_figure_of(snapshot, name, figure) for snapshot in history])
             for name, tone in zip(names, TONES, strict=False)
         ],
     )
 
 
-def _of(snapshot: Snapshot, name: str, figure: Callable[[OptionThen], float | None]) -> float | None:
+def _figure_of(snapshot: Snapshot, name: str, figure: Callable[[OptionSnapshot], float | None]) -> float | None:
     return next((figure(option) for option in snapshot.options if option.option == name), None)
 
 

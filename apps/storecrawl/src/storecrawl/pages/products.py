@@ -17,9 +17,9 @@ from storecrawl.catalog import (
 from storecrawl.catalog.normalize import NO_DETAILS, Availability
 from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
-from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_again
+from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_builder
 from storecrawl.serving.lookup import store_of
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = Pages()
 
@@ -50,14 +50,14 @@ async def list_all(  # sizes: the filters of the list
         chosen={"text": text or "", "availability": availability or ""},
         next_cursor=write_cursor(found.reached) if found.reached else None,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 @router.get("/products/{product_id:int}")
 async def show(product_id: PathId, view: Reading, connects: Connects) -> Response:
     """Show a product and its history."""
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             product = await find_product(connection, product_id)
             variants = await product_variants(connection, product_id)
@@ -67,7 +67,7 @@ async def show(product_id: PathId, view: Reading, connects: Connects) -> Respons
     return view.page(
         "storecrawl/products/show.html",
         product=product,
-        picture=Picture.within(image, LARGE) if image else None,
+        picture=Picture.scaled(image, LARGE) if image else None,
         details=details,
         tells_more=details != NO_DETAILS,
         variants=variants,

@@ -22,37 +22,37 @@ __all__ = [
     "ChosenStatus",
     "ChosenYes",
     "Cursor",
-    "NothingIfEmpty",
+    "NoneIfEmpty",
     "SearchedText",
-    "address_again",
+    "address_builder",
 ]
 
 LONGEST_TEXT = 100
 
 
-def _nothing(value: object) -> object:
+def _none_if_empty(value: object) -> object:
     return None if value == "" else value
 
 
-NothingIfEmpty = BeforeValidator(_nothing)
+NoneIfEmpty = BeforeValidator(_none_if_empty)
 
 Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(plain_text)]
-Cursor = Annotated[Text | None, NothingIfEmpty]
-SearchedText = Annotated[Text | None, NothingIfEmpty]
-ChosenState = Annotated[Annotated[str, Field(pattern=STATE)] | None, NothingIfEmpty]
-ChosenId = Annotated[Id | None, NothingIfEmpty]
-ChosenAvailability = Annotated[Availability | None, NothingIfEmpty]
-ChosenBrandOrder = Annotated[BrandOrder | None, NothingIfEmpty]
-ChosenYes = Annotated[Literal["yes"] | None, NothingIfEmpty]
-ChosenStatus = Annotated[LocationStatus | None, NothingIfEmpty]
+Cursor = Annotated[Text | None, NoneIfEmpty]
+SearchedText = Annotated[Text | None, NoneIfEmpty]
+ChosenState = Annotated[Annotated[str, Field(pattern=STATE)] | None, NoneIfEmpty]
+ChosenId = Annotated[Id | None, NoneIfEmpty]
+ChosenAvailability = Annotated[Availability | None, NoneIfEmpty]
+ChosenBrandOrder = Annotated[BrandOrder | None, NoneIfEmpty]
+ChosenYes = Annotated[Literal["yes"] | None, NoneIfEmpty]
+ChosenStatus = Annotated[LocationStatus | None, NoneIfEmpty]
 
 
-def address_again(view: View) -> Callable[..., str]:
+def address_builder(view: View) -> Callable[..., str]:
     """Return the page's own address with changed parameters, for templates: `again(cursor=next, kind=none)`."""
     parameters = dict(view.request.query_params)
 
-    def again(**changes: object) -> str:
+    def build_address(**changes: object) -> str:
         chosen = {**parameters, **changes}
         return "?" + urlencode({name: value for name, value in chosen.items() if value not in {None, ""}})
 
-    return again
+    return build_address

@@ -12,7 +12,7 @@ from rolecall.web import (
     position,
 )
 from storecrawl.catalog import list_refusals, store_names
-from storecrawl.pages.query import ChosenId, Cursor, address_again
+from storecrawl.pages.query import ChosenId, Cursor, address_builder
 from storecrawl.serving.lookup import payload_of, store_of
 
 router = Pages()
@@ -40,5 +40,5 @@ async def list_all(
         names=names,
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )

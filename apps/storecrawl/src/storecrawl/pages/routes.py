@@ -16,7 +16,7 @@ async def list_all(view: Reading, connects: Connects) -> Response:
     """Show all routes by id."""
     async with connects() as connection:
         found = await list_routes(connection)
-    active = sum(route.standing == "active" for route in found)
+    active = sum(route.status == "active" for route in found)
     return view.page("storecrawl/routes/list.html", routes=found, active=active)
 
 

@@ -17,7 +17,7 @@ from rolecall.web import (
     position,
     write_cursor,
 )
-from storecrawl.actions.new_tasks import as_asked
+from storecrawl.actions.new_tasks import as_manual_requests
 from storecrawl.catalog import (
     ProductFilter,
     Store,
@@ -34,7 +34,7 @@ from storecrawl.catalog import (
 from storecrawl.catalog.normalize import Availability
 from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
-from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_again
+from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_builder
 from storecrawl.roles.crawler import store_key
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_tasks import StoreTasks, read_store_tasks
@@ -83,7 +83,7 @@ async def list_all(  # sizes: the filters of the list
         chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
@@ -125,13 +125,13 @@ async def show(  # sizes: the filters of the page's products
         cursor=cursor,
         availabilities=list(Availability),
         chosen={"text": text or "", "availability": availability or ""},
-        again=address_again(view),
+        again=address_builder(view),
     )
 
 
 @router.post("/stores/{store_id:int}/fetch")
 async def fetch_now(store_id: PathId, view: Operating, connects: Connects) -> Response:
     """Enqueue the task that fetches a store's menu now; a pending one for later becomes due now."""
-    tasks = as_asked(map(fetch_task, await crawlable(connects, [store_id])))
+    tasks = as_manual_requests(map(fetch_task, await crawlable(connects, [store_id])))
     [stored] = await view.services.tasks.enqueue_many(tasks)
     return view.done(f"Task {stored.id} fetches the menu as soon as a worker is free.")

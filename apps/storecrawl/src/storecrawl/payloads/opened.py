@@ -26,7 +26,7 @@ from storecrawl.storage import (
 )
 from storecrawl.storage.gunzip import GzipBomb, GzipDamaged, GzipError, GzipTooLarge, Limits, gunzip
 
-__all__ = ["Limits", "unpacked", "unpacking"]
+__all__ = ["Limits", "gzip_errors_as_payload_errors", "unpack"]
 
 GZIP_MEANINGS: Final[Mapping[type[GzipError], type[PayloadError]]] = {
     GzipDamaged: PayloadCorrupt,
@@ -68,8 +68,8 @@ class OpenedPayload:
     def document(self) -> Iterator[bytes]:
         """Yield the document. Raises PayloadCorrupt, after the last chunk at the latest, if it was modified."""
         digest, size = hashlib.sha256(), 0
-        with as_payload_errors():
-            for piece in unpacked(self._opened, self._path, self._limits, expected=self.size_raw):
+        with storage_errors_as_payload_errors():
+            for piece in unpack(self._opened, self._path, self._limits, expected=self.size_raw):
                 digest.update(piece)
                 size += len(piece)
                 yield piece
@@ -78,9 +78,9 @@ class OpenedPayload:
         if digest.hexdigest() != self._sha256:
             raise PayloadCorrupt(self._path, "its checksum differs from that of the written document")
 
-    def packed(self) -> Iterator[bytes]:
+    def packed_bytes(self) -> Iterator[bytes]:
         """Yield the file as stored: gzip, unverified."""
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             yield from self._opened.pieces()
 
     def prove(self) -> None:
@@ -89,14 +89,14 @@ class OpenedPayload:
             pass
 
 
-def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
+def unpack(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
     """Yield the content of an open file from its beginning, in chunks.
 
     Raises PayloadTooLarge or PayloadBomb beyond the limits, and PayloadCorrupt for a damaged file or more than
     `expected` bytes, before the offending chunk is yielded.
     """
     size = 0
-    with unpacking(path):
+    with gzip_errors_as_payload_errors(path):
         for piece in gunzip(opened.pieces(), opened.size, limits):
             size += len(piece)
             if expected is not None and size > expected:
@@ -105,7 +105,7 @@ def unpacked(opened: OpenedObject, path: str, limits: Limits, expected: int | No
 
 
 @contextmanager
-def unpacking(path: str) -> Iterator[None]:
+def gzip_errors_as_payload_errors(path: str) -> Iterator[None]:
     """Convert GzipError to PayloadError."""
     try:
         yield
@@ -114,7 +114,7 @@ def unpacking(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def as_payload_errors() -> Iterator[None]:
+def storage_errors_as_payload_errors() -> Iterator[None]:
     """Convert StorageError to PayloadError."""
     try:
         yield

@@ -12,7 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from storecrawl.payloads.errors import PayloadTooLarge
-from storecrawl.payloads.opened import Limits, OpenedPayload, as_payload_errors, unpacking
+from storecrawl.payloads.opened import (
+    Limits,
+    OpenedPayload,
+    gzip_errors_as_payload_errors,
+    storage_errors_as_payload_errors,
+)
 from storecrawl.storage import Storage, old_objects
 
 try:
@@ -62,7 +67,7 @@ class PayloadStore:
         self._limits = limits or Limits()
         self._clock = clock
 
-    def within(self, limits: Limits) -> Self:
+    def with_limits(self, limits: Limits) -> Self:
         """Return the same files with other limits for reading."""
         return type(self)(self._storage, limits=limits, clock=self._clock)
 
@@ -79,9 +84,9 @@ class PayloadStore:
     ) -> WrittenPayload:  # sizes: its owner, and the columns of the earlier row
         """Copy the document of a row to a new name, like `write`. Raises PayloadError."""
         with self.open(path, sha256, size_raw) as opened:
-            packed = b"".join(opened.packed())
+            packed = b"".join(opened.packed_bytes())
         again = payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             self._storage.put(again, packed)
         return WrittenPayload(path=again, size_raw=size_raw, size_gz=len(packed), sha256=sha256)
 
@@ -90,9 +95,9 @@ class PayloadStore:
         path = raw_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
         return self._write(path, document, self._raw_limits)
 
-    def for_raw(self) -> Self:
+    def with_raw_limits(self) -> Self:
         """Return the same files with the limits of raw menus, which contain a product once per list and mode."""
-        return self.within(self._raw_limits)
+        return self.with_limits(self._raw_limits)
 
     @property
     def _raw_limits(self) -> Limits:
@@ -119,7 +124,7 @@ class PayloadStore:
 
     def exists(self, path: str) -> bool:
         """Return whether a file exists, whatever its content."""
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             return self._storage.exists(path)
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
@@ -127,20 +132,20 @@ class PayloadStore:
 
         The age protects a file whose row is being written.
         """
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             yield from old_objects(self._storage, is_payload_name, self._clock() - older_than)
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files; missing ones are ignored."""
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             for path in paths:
                 self._storage.delete(path)
 
     def _write(self, path: str, document: bytes, limits: Limits | None = None) -> WrittenPayload:
         packed = _pack(document)
-        with unpacking(path):
+        with gzip_errors_as_payload_errors(path):
             (limits or self._limits).check(len(document), len(packed))
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             self._storage.put(path, packed)
         return WrittenPayload(
             path=path,
@@ -152,7 +157,7 @@ class PayloadStore:
     def _open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
         if size_raw > self._limits.max_bytes:
             raise PayloadTooLarge(path, f"its {size_raw} bytes exceed the limit of {self._limits.max_bytes}")
-        with as_payload_errors():
+        with storage_errors_as_payload_errors():
             opened = self._storage.open(path)
         return OpenedPayload(opened, path, self._limits, sha256=sha256, size_raw=size_raw)
 

@@ -19,10 +19,10 @@ from storecrawl.catalog import (
     all_stores,
     begin_round,
     count_stores,
-    in_batches,
     merge_statistics,
-    nothing_lost,
+    partials_complete,
     refresh_stale_views,
+    split_batches,
     take_changes,
 )
 from storecrawl.roles.crawler import Crawler
@@ -36,7 +36,7 @@ def add_analytics_refresh(app: App, crawler: Crawler) -> None:
     _add_steps(app)
 
 
-def collecting() -> NewTask:
+def collection_task() -> NewTask:
     """Return the task that takes the change log, as the triggers enqueue it: at most one is pending."""
     return NewTask(handler="collect_changes", dedupe_key="changes", dedupe=Dedupe(scope="pending"))
 
@@ -74,7 +74,7 @@ def _add_steps(app: App) -> None:
     async def map_stores(ctx: Context, stores: list[int] | None) -> None:
         async with ctx.transaction() as tx:
             chosen = await all_stores(tx) if stores is None else stores
-            batches = in_batches(chosen)
+            batches = split_batches(chosen)
             ctx.spawn(*(NewTask(handler="count_stores", payload={"stores": list(batch)}) for batch in batches))
             await ctx.complete(tx, {"batches": len(batches)})
 
@@ -87,10 +87,10 @@ def _add_steps(app: App) -> None:
     async def merge(ctx: Context, stores: list[int] | None) -> None:
         """Merge the partials, unless a crash has emptied them; then another round counts everything."""
         async with ctx.transaction() as tx:
-            if await nothing_lost(tx):
+            if await partials_complete(tx):
                 await ctx.complete(tx, {"changed": await merge_statistics(tx, stores)})
             else:
-                ctx.follow_up(collecting())
+                ctx.follow_up(collection_task())
                 await ctx.complete(tx, {"changed": None})
 
     @app.task(role=ROLE)

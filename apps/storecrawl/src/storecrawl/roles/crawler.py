@@ -84,7 +84,7 @@ class Crawler:
             async with UpstreamClient(self.settings.upstream, options=options, egress=egress) as self._upstream:
                 yield
 
-    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run_in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work in a thread, so that other slots and heartbeats continue."""
         return await asyncio.to_thread(work, *args, **kwargs)
 

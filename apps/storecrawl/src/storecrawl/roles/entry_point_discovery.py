@@ -25,7 +25,7 @@ from storecrawl.catalog.discovery import (
     settle_entry,
 )
 from storecrawl.roles.crawler import STORE_KEY, Crawler
-from storecrawl.roles.kept_answers import Connection, keep_answer
+from storecrawl.roles.fetch_archive import Connection, archive_answer
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import covered_states, first_crawl
 from storecrawl.upstream import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
@@ -36,7 +36,7 @@ KNOWN = "location"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EntryRequest:
     """A request for the store behind an entry point, or for the current id of a known store."""
 
     entry: str
@@ -69,32 +69,32 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
         """Resolve a slug, a platform id or a menu address; with `store_id`, find that store's current id."""
         if slug_of(entry) is None:
             return Cancel(str(NoEntryPoint(entry)))
-        question = await _question(ctx, entry, store_id)
-        found = await _among_locations(ctx, question) or await _from_upstream(ctx, crawler, question)
+        request = await _entry_request(ctx, entry, store_id)
+        found = await _find_location(ctx, request) or await _resolve_upstream(ctx, crawler, request)
         async with ctx.transaction() as tx:
             if isinstance(found, ResolvedEntry):
-                result = await _use(tx, ctx, crawler, question, found)
+                result = await _apply(tx, ctx, crawler, request, found)
             else:
-                result = await _leave_to_a_person(tx, ctx, question, found)
+                result = await _request_investigation(tx, ctx, request, found)
             await ctx.complete(tx, result)
         return None
 
 
-async def _question(ctx: Context, entry: str, store_id: int | None) -> Question:
+async def _entry_request(ctx: Context, entry: str, store_id: int | None) -> EntryRequest:
     async with ctx.transaction() as tx:
-        return Question(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
+        return EntryRequest(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
 
 
-async def _among_locations(ctx: Context, question: Question) -> ResolvedEntry | None:
+async def _find_location(ctx: Context, request: EntryRequest) -> ResolvedEntry | None:
     async with ctx.transaction() as tx:
-        known = await find_by_entry(tx, question.name, other_than=question.old_id)
+        known = await find_by_entry(tx, request.name, other_than=request.old_id)
     return ResolvedEntry(platform_store_id=known.platform_store_id, way=KNOWN) if known else None
 
 
-async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> ResolvedEntry | str:
+async def _resolve_upstream(ctx: Context, crawler: Crawler, request: EntryRequest) -> ResolvedEntry | str:
     for retry in range(NETWORK_RETRIES + 1):
         try:
-            resolution = await crawler.upstream.resolve(question.name)
+            resolution = await crawler.upstream.resolve(request.name)
         except UnknownStore as unknown:
             return str(unknown)
         except UpstreamFailure as failure:
@@ -102,54 +102,54 @@ async def _from_upstream(ctx: Context, crawler: Crawler, question: Question) -> 
                 return f"no response after {retry + 1} attempts: {failure}"
             await asyncio.sleep(min(crawler.settings.backoff * 2.0**retry, LONGEST_WAIT))
         else:
-            await _enter(ctx, crawler, question, resolution.store.raw)
+            await _record_location(ctx, crawler, request, resolution.store.raw)
             return ResolvedEntry(platform_store_id=resolution.store.id, way=resolution.way.value)
     raise AssertionError("the last attempt returns")
 
 
-async def _enter(ctx: Context, crawler: Crawler, question: Question, raw: dict[str, Any]) -> None:
-    answer = await keep_answer(ctx, crawler, "entry", question.name, [raw])
+async def _record_location(ctx: Context, crawler: Crawler, request: EntryRequest, raw: dict[str, Any]) -> None:
+    answer = await archive_answer(ctx, crawler, "entry", request.name, [raw])
     async with ctx.transaction() as tx:
         await answer.record(tx, ctx)
         await discover_locations(tx, read_stores([raw]))
 
 
-async def _use(
-    tx: Connection, ctx: Context, crawler: Crawler, question: Question, found: ResolvedEntry
+async def _apply(
+    tx: Connection, ctx: Context, crawler: Crawler, request: EntryRequest, found: ResolvedEntry
 ) -> dict[str, Any]:
     facts = {"platformStoreId": found.platform_store_id, "way": found.way}
-    if question.store is not None and found.platform_store_id != question.old_id:
-        return facts | await _heal(tx, ctx, question.store, found)
-    new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _who(ctx))
+    if request.store is not None and found.platform_store_id != request.old_id:
+        return facts | await _switch_id(tx, ctx, request.store, found)
+    new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _author(ctx))
     for store_id in new:
         ctx.follow_up(first_crawl(store_id))
-    await settle_entry(tx, question.entry, found.platform_store_id, by=_who(ctx))
+    await settle_entry(tx, request.entry, found.platform_store_id, by=_author(ctx))
     return facts | {"newStoreIds": new}
 
 
-async def _heal(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
+async def _switch_id(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
     """Switch the store to its new id; if another store has that id, a person must decide."""
-    because = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
-    await investigate_store(tx, store.id, by=_who(ctx), because=because)
+    reason = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
+    await investigate_store(tx, store.id, by=_author(ctx), reason=reason)
     known = await find_by_entry(tx, found.platform_store_id)
     if known is None:
-        return {"needsInvestigation": because}
+        return {"needsInvestigation": reason}
     try:
-        await link_location(tx, known.id, store.id, by=_who(ctx), because=because)
+        await link_location(tx, known.id, store.id, by=_author(ctx), reason=reason)
     except LocationRefused as refusal:
-        await investigate_store(tx, store.id, by=_who(ctx), because=f"{because}: {refusal}")
+        await investigate_store(tx, store.id, by=_author(ctx), reason=f"{reason}: {refusal}")
         return {"needsInvestigation": str(refusal)}
     ctx.follow_up(fetch_task(store.id))
     return {"healedStoreId": store.id}
 
 
-async def _leave_to_a_person(tx: Connection, ctx: Context, question: Question, because: str) -> dict[str, Any]:
-    if question.store is not None and question.old_id is not None:
-        location = await investigate_store(tx, question.store.id, by=_who(ctx), because=because)
+async def _request_investigation(tx: Connection, ctx: Context, request: EntryRequest, reason: str) -> dict[str, Any]:
+    if request.store is not None and request.old_id is not None:
+        location = await investigate_store(tx, request.store.id, by=_author(ctx), reason=reason)
     else:
-        location = await investigate_entry(tx, question.entry, by=_who(ctx), because=because)
-    return {"needsInvestigation": because, "locationId": location}
+        location = await investigate_entry(tx, request.entry, by=_author(ctx), reason=reason)
+    return {"needsInvestigation": reason, "locationId": location}
 
 
-def _who(ctx: Context) -> str:
+def _author(ctx: Context) -> str:
     return f"task {ctx.task_id}"

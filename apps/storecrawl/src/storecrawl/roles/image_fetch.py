@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, NewTask
-from storecrawl.catalog import DueImage, KeptImage, due_images, keep_image, put_off_image
+from storecrawl.catalog import DueImage, StoredImage, due_images, postpone_image, store_image
 from storecrawl.egress import HeldBack
 from storecrawl.images import ImageLimits, ImagePlace, ImageRefused, ImageUnavailable, inspect
 from storecrawl.roles.crawler import Crawler
@@ -23,24 +23,24 @@ FIRST_AGAIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _New:
-    image: KeptImage
+class _NewImage:
+    image: StoredImage
     etag: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Same:
+class _UnchangedImage:
     image_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Failed:
+class _FailedImage:
     due: DueImage
     problem: str
-    for_good: bool
+    is_permanent: bool
 
 
-_Outcome = _New | _Same | _Failed | HeldBack
+_Outcome = _NewImage | _UnchangedImage | _FailedImage | HeldBack
 
 
 def add_image_fetch(app: App, crawler: Crawler) -> None:
@@ -56,13 +56,13 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
                 due = await due_images(tx, store_id, limit=AT_ONCE)
             if not due:
                 return counts
-            outcomes = await asyncio.gather(*(_fetched(crawler, each) for each in due))
+            outcomes = await asyncio.gather(*(_fetch(crawler, each) for each in due))
             async with ctx.transaction() as tx:
                 for outcome in outcomes:
-                    await _noted(tx, crawler, outcome, counts)
-            held = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
-            if held:
-                raise held[0]
+                    await _record(tx, crawler, outcome, counts)
+            held_back = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
+            if held_back:
+                raise held_back[0]
 
 
 def image_task(store_id: int) -> NewTask:
@@ -70,21 +70,21 @@ def image_task(store_id: int) -> NewTask:
     return NewTask(handler="image_fetch", payload={"store_id": store_id}, dedupe_key=f"images:{store_id}")
 
 
-async def _fetched(crawler: Crawler, due: DueImage) -> _Outcome:
+async def _fetch(crawler: Crawler, due: DueImage) -> _Outcome:
     try:
         answer = await crawler.images.fetch(due.url, etag=due.etag if due.path else None)
         if answer.content is None:
-            return _Same(image_id=due.id)
-        image = await crawler.in_thread(_kept, crawler, due, answer.content)
-    except HeldBack as held:
-        return held
+            return _UnchangedImage(image_id=due.id)
+        image = await crawler.run_in_thread(_store, crawler, due, answer.content)
+    except HeldBack as held_back:
+        return held_back
     except (ImageRefused, ImageUnavailable) as error:
-        for_good = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
-        return _Failed(due=due, problem=str(error), for_good=for_good)
-    return _New(image=image, etag=answer.etag)
+        is_permanent = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
+        return _FailedImage(due=due, problem=str(error), is_permanent=is_permanent)
+    return _NewImage(image=image, etag=answer.etag)
 
 
-def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
+def _store(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
     facts = inspect(content, ImageLimits(max_bytes=crawler.settings.image_bytes))
     place = ImagePlace(
         state=due.state,
@@ -94,8 +94,8 @@ def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
         product_id=due.product_id,
         product_name=due.product_name,
     )
-    path, sha256 = crawler.image_files.keep(place, content, facts.suffix)
-    return KeptImage(
+    path, sha256 = crawler.image_files.write(place, content, facts.suffix)
+    return StoredImage(
         id=due.id,
         path=path,
         sha256=sha256,
@@ -106,17 +106,17 @@ def _kept(crawler: Crawler, due: DueImage, content: bytes) -> KeptImage:
     )
 
 
-async def _noted(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
+async def _record(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
     again = timedelta(seconds=crawler.settings.image_every)
     match outcome:
-        case _New():
+        case _NewImage():
             counts["kept"] += 1
-            await keep_image(tx, outcome.image, etag=outcome.etag, again=again)
-        case _Same():
+            await store_image(tx, outcome.image, etag=outcome.etag, again=again)
+        case _UnchangedImage():
             counts["same"] += 1
-            await put_off_image(tx, outcome.image_id, tries=0, problem=None, again=again)
-        case _Failed():
+            await postpone_image(tx, outcome.image_id, tries=0, problem=None, again=again)
+        case _FailedImage():
             counts["failed"] += 1
             tries = outcome.due.tries + 1
-            later = None if outcome.for_good else FIRST_AGAIN * 4 ** (tries - 1)
-            await put_off_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)
+            later = None if outcome.is_permanent else FIRST_AGAIN * 4 ** (tries - 1)
+            await postpone_image(tx, outcome.due.id, tries=tries, problem=outcome.problem, again=later)

@@ -12,7 +12,7 @@ from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.catalog import NewestMenu, block_store, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
-from storecrawl.roles.kept_answers import FetchArchive
+from storecrawl.roles.fetch_archive import FetchArchive
 from storecrawl.roles.store_tasks import CrawlStore, database_time, find_store
 from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
 
@@ -56,13 +56,13 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
         raise
     except Exception as problem:
         if isinstance(problem, Blocked) and problem.status == FORBIDDEN and crawler.settings.forbidden_limit:
-            return await _leave_alone(ctx, crawler, store, str(problem))
-        await archive.keep_refused(problem)
+            return await _block_store(ctx, crawler, store, str(problem))
+        await archive.archive_refused(problem)
         raise
     if menu is None:
-        await _have_id_investigated(ctx, store)
+        await _request_investigation(ctx, store)
     else:
-        await _hand_on(archive, menu)
+        await _store_menu(archive, menu)
     return None
 
 
@@ -119,26 +119,26 @@ async def _known_menu(archive: FetchArchive) -> FetchedMenu | NewestMenu | None:
     return menu
 
 
-async def _hand_on(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> None:
-    ctx, kept = archive.ctx, await archive.keep(menu)
+async def _store_menu(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> None:
+    ctx, archived_menu = archive.ctx, await archive.write(menu)
     async with ctx.transaction() as tx:
-        payload_id = await archive.record(tx, kept)
+        payload_id = await archive.record(tx, archived_menu)
         # Before further fetches, so that a first crawl of thousands of stores shows products within a minute.
-        follower = refresh_task(archive.store.id, payload_id)
-        ctx.continue_with(follower.options(priority=min(ctx.task.priority + 1, MOST_URGENT)))
-        size = kept.written.size_raw
-        await ctx.complete(tx, {"payload_id": payload_id, "products": kept.product_count, "bytes": size})
+        follow_up = refresh_task(archive.store.id, payload_id)
+        ctx.continue_with(follow_up.options(priority=min(ctx.task.priority + 1, MOST_URGENT)))
+        size = archived_menu.written.size_raw
+        await ctx.complete(tx, {"payload_id": payload_id, "products": archived_menu.product_count, "bytes": size})
 
 
-async def _leave_alone(ctx: Context, crawler: Crawler, store: CrawlStore, because: str) -> Snooze:
+async def _block_store(ctx: Context, crawler: Crawler, store: CrawlStore, reason: str) -> Snooze:
     first = timedelta(seconds=crawler.settings.block_first)
     async with ctx.transaction() as tx:
-        seconds = await block_store(tx, store.id, because, first=first)
-    await ctx.info({"held_back": f"the store is blocked: {because}"})
+        seconds = await block_store(tx, store.id, reason, first=first)
+    await ctx.info({"held_back": f"the store is blocked: {reason}"})
     return Snooze(seconds)
 
 
-async def _have_id_investigated(ctx: Context, store: CrawlStore) -> None:
+async def _request_investigation(ctx: Context, store: CrawlStore) -> None:
     ctx.follow_up(investigation_task(store.id, store.platform_store_id))
     async with ctx.transaction() as tx:
         await ctx.complete(tx, {"unknownId": store.platform_store_id})

@@ -49,7 +49,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
         A task without the payload's store continues as one with it, which has the store's key.
         """
-        with _failing_for_good():
+        with _permanent_failures():
             payload = await _payload_row(ctx, payload_id)
             if store_id is None:
                 ctx.continue_with(product_refresh.task(payload_id=payload_id, store_id=payload.store_id))
@@ -67,7 +67,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
 
 @contextmanager
-def _failing_for_good() -> Iterator[None]:
+def _permanent_failures() -> Iterator[None]:
     """Fail permanently if the payload is bad; an unavailable storage is retried."""
     try:
         yield
@@ -82,16 +82,16 @@ async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
 
     Documents are untrusted: normalization that may take long runs where the task's timeout can kill it.
     """
-    document = await crawler.in_thread(read_document, crawler.payloads, payload)
+    document = await crawler.run_in_thread(read_document, crawler.payloads, payload)
     if len(document) <= SMALL:
-        read = await crawler.in_thread(packed_menu, document)
+        read = await crawler.run_in_thread(packed_menu, document)
     else:
         read = await ctx.in_process(packed_menu, document)
     if isinstance(read, NotAMenu):
         async with ctx.transaction() as tx:
             await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)
         raise read
-    return await crawler.in_thread(unpacked_menu, read)
+    return await crawler.run_in_thread(unpacked_menu, read)
 
 
 async def _complete(

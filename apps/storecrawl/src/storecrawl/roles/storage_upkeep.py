@@ -52,7 +52,7 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
             async with ctx.transaction() as tx:
                 found, last = await expirable_payloads(tx, retention, after=after)
             # The file is removed first: if its row were marked too early, the file could stay forever.
-            await crawler.in_thread(crawler.payloads.remove, [path for each in found for path in each.paths])
+            await crawler.run_in_thread(crawler.payloads.remove, [path for each in found for path in each.paths])
             async with ctx.transaction() as tx:
                 expired += await mark_expired(tx, [each.id for each in found])
             if last is None:
@@ -63,7 +63,7 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
 async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Without, *, even_most: bool) -> list[str]:
     orphans: list[str] = []
     looked_at, batches = 0, files.old_files(timedelta(seconds=crawler.settings.orphan_age))
-    while (batch := await crawler.in_thread(_next, batches)) is not None:
+    while (batch := await crawler.run_in_thread(_next, batches)) is not None:
         ctx.check()
         async with ctx.transaction() as tx:
             orphans += await without(tx, batch)
@@ -79,7 +79,7 @@ async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Withou
 async def _remove(ctx: Context, crawler: Crawler, files: Files, paths: list[str]) -> None:
     for first in range(0, len(paths), BATCH):
         ctx.check()
-        await crawler.in_thread(files.remove, paths[first : first + BATCH])
+        await crawler.run_in_thread(files.remove, paths[first : first + BATCH])
 
 
 def _next(batches: Iterator[list[str]]) -> list[str] | None:

@@ -28,7 +28,7 @@ from storecrawl.catalog.discovery import (
     promote_locations,
 )
 from storecrawl.roles.crawler import Crawler, store_key
-from storecrawl.roles.kept_answers import Connection, keep_answer
+from storecrawl.roles.fetch_archive import Connection, archive_answer
 from storecrawl.upstream import City, UpstreamFailure
 
 Report = dict[str, Any]
@@ -41,9 +41,9 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
     @app.task(role="store_discovery")
     async def discover_city(ctx: Context, state: str, city: str) -> None:
         """Find the stores of a city and promote the valid ones; the result is a report."""
-        async with _noting(ctx, partial(_city_failed, state, city)):
+        async with _recording_failure(ctx, partial(_city_failed, state, city)):
             stores = await crawler.upstream.stores(state=state, city=city)
-        answer = await keep_answer(ctx, crawler, "stores", _place(state, city), [store.raw for store in stores])
+        answer = await archive_answer(ctx, crawler, "stores", _place(state, city), [store.raw for store in stores])
         seen = read_stores(store.raw for store in stores)
         async with ctx.transaction() as tx:
             await answer.record(tx, ctx)
@@ -56,12 +56,12 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
     @app.task(role="store_discovery", gather=_sum_up_state)
     async def discover_state(ctx: Context, state: str) -> None:
         """Get the cities of a state, and spawn a task for each."""
-        async with _noting(ctx, partial(_state_failed, state)):
+        async with _recording_failure(ctx, partial(_state_failed, state)):
             cities = await crawler.upstream.cities(state)
-        answer = await keep_answer(ctx, crawler, "cities", state, [city.raw for city in cities])
+        answer = await archive_answer(ctx, crawler, "cities", state, [city.raw for city in cities])
         async with ctx.transaction() as tx:
             await answer.record(tx, ctx)
-            await enter_cities(tx, state, [_named(city) for city in cities])
+            await enter_cities(tx, state, [_city_record(city) for city in cities])
             names = dict.fromkeys(city.name for city in cities)
             ctx.spawn(*(_child("discover_city", state=state, city=name) for name in names))
             await ctx.complete(tx, _report([], 0, 0, 0))
@@ -105,7 +105,7 @@ def first_crawl(store_id: int) -> NewTask:
 
 
 async def _sum_up_state(ctx: Context, state: str) -> Report:  # noqa: ARG001 - a step takes its task's payload
-    return await _summed(ctx)
+    return await _sum_reports(ctx)
 
 
 async def _sum_up(
@@ -113,13 +113,13 @@ async def _sum_up(
     states: list[str] | None = None,  # noqa: ARG001 - as above
     state: str | None = None,  # noqa: ARG001 - as above
 ) -> Report:
-    report = await _summed(ctx)
+    report = await _sum_reports(ctx)
     if not report["cities"] and report["failed"]:
         raise PermanentFailure(f"nothing was found, and there was no response for {', '.join(report['failed'])}")
     return report
 
 
-async def _summed(ctx: Context) -> Report:
+async def _sum_reports(ctx: Context) -> Report:
     children = await ctx.children()
     found = [child.result for child in children if child.state is TaskState.COMPLETED]
     lost = [_place(**child.payload) for child in children if child.state is not TaskState.COMPLETED]
@@ -142,7 +142,7 @@ def _child(handler: str, **payload: str) -> NewTask:
     return NewTask(handler=handler, payload=payload, on_failure="ignore")
 
 
-def _named(city: City) -> NamedCity:
+def _city_record(city: City) -> NamedCity:
     longitude, latitude = (city.geometry and city.geometry.coordinates) or (None, None)
     return NamedCity(
         name=city.name,
@@ -163,7 +163,7 @@ async def _state_failed(state: str, connection: Connection, error: str) -> None:
 
 
 @asynccontextmanager
-async def _noting(ctx: Context, note: Note) -> AsyncIterator[None]:
+async def _recording_failure(ctx: Context, note: Note) -> AsyncIterator[None]:
     try:
         yield
     except UpstreamFailure as failure:

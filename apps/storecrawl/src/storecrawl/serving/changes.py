@@ -9,7 +9,7 @@ from rolecall import NewTask
 from rolecall.web import Administers, Connections, Operates
 from storecrawl.actions.location_review import LocationReview
 from storecrawl.actions.route_changes import RouteChanges
-from storecrawl.serving.refusals import known, routed
+from storecrawl.serving.refusals import catalog_errors_as_problems, route_errors_as_problems
 
 __all__ = ["location_review", "route_changes"]
 
@@ -21,7 +21,7 @@ async def location_review(connects: Connections, services: Operates) -> AsyncIte
     async def enqueue(task: NewTask) -> int:
         return (await services.tasks.enqueue(task)).id
 
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             yield LocationReview(connection, services.audit.actor, enqueue)
 
@@ -29,6 +29,6 @@ async def location_review(connects: Connections, services: Operates) -> AsyncIte
 @asynccontextmanager
 async def route_changes(connects: Connections, services: Administers) -> AsyncIterator[RouteChanges]:
     """Provide RouteChanges. Its errors become RequestRefused, as in `routed`."""
-    with routed():
+    with route_errors_as_problems():
         async with connects() as connection:
             yield RouteChanges(connection, services.audit.actor)

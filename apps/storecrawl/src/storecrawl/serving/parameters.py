@@ -77,10 +77,10 @@ Start = Annotated[Moment, AfterValidator(_in_range)]
 
 def one_of(name: str, value: T | None, other_name: str, other: T | None) -> T:
     """Return a required value given by either of two names. Raises RequestRefused if missing, FilterError."""
-    said = agreed(name, value, other_name, other)
-    if said is None:
+    value_given = agreed(name, value, other_name, other)
+    if value_given is None:
         raise RequestRefused(f"{name} (or {other_name}) is missing", status=422, kind="invalid-request")
-    return said
+    return value_given
 
 
 def _platform(

@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from rolecall.web import RequestRefused
-from storecrawl.catalog import KeptImage
-from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resized
+from storecrawl.catalog import StoredImage
+from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resize
 
 __all__ = ["HasPictures", "Pictures", "ProvidePictures"]
 
@@ -24,7 +24,7 @@ class Cache:
 
     def __init__(self, most: int = CACHED_BYTES) -> None:
         self._most = most
-        self._held = 0
+        self._cached_bytes = 0
         self._results: OrderedDict[tuple[str, Rendition], bytes] = OrderedDict()
 
     def get(self, key: tuple[str, Rendition]) -> bytes | None:
@@ -33,11 +33,11 @@ class Cache:
         return self._results.get(key)
 
     def put(self, key: tuple[str, Rendition], content: bytes) -> None:
-        self._held += len(content) - len(self._results.pop(key, b""))
+        self._cached_bytes += len(content) - len(self._results.pop(key, b""))
         self._results[key] = content
-        while self._held > self._most:
-            _, forgotten = self._results.popitem(last=False)
-            self._held -= len(forgotten)
+        while self._cached_bytes > self._most:
+            _, removed_content = self._results.popitem(last=False)
+            self._cached_bytes -= len(removed_content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Pictures:
     limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     cache: Cache = field(default_factory=Cache)
 
-    async def original(self, image: KeptImage) -> bytes:
+    async def original(self, image: StoredImage) -> bytes:
         try:
             return await asyncio.to_thread(self.files.read, image.path, image.sha256)
         except ImageGone as error:
@@ -57,7 +57,7 @@ class Pictures:
         except ImageUnavailable as error:
             raise RequestRefused(f"image {image.id}: {error}", status=503, kind="image-unreachable") from error
 
-    async def resized(self, image: KeptImage, rendition: Rendition) -> bytes:
+    async def resize(self, image: StoredImage, rendition: Rendition) -> bytes:
         """Return an image in the requested size and format. Raises RequestRefused."""
         key = (image.sha256, rendition)
         async with self.limit:
@@ -65,11 +65,11 @@ class Pictures:
                 return known
             content = await self.original(image)
             try:
-                made = await asyncio.to_thread(resized, content, rendition, self.limits)
+                resized_content = await asyncio.to_thread(resize, content, rendition, self.limits)
             except ImageGone as error:
                 raise RequestRefused(f"image {image.id}: {error}", status=410, kind="image-gone") from error
-            self.cache.put(key, made)
-            return made
+            self.cache.put(key, resized_content)
+            return resized_content
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.normalize import NotAMenu
 from storecrawl.egress import RouteError
-from storecrawl.egress.repository import RouteStands, UnknownRoute
+from storecrawl.egress.repository import RouteExists, UnknownRoute
 from storecrawl.payloads import (
     PayloadBomb,
     PayloadCorrupt,
@@ -33,7 +33,7 @@ from storecrawl.payloads import (
     PayloadUnreachable,
 )
 
-__all__ = ["known", "routed", "told"]
+__all__ = ["catalog_errors_as_problems", "payload_errors_as_problems", "route_errors_as_problems"]
 
 # A damaged file stays damaged and is not a server error; only the last of these is.
 DAMAGES: Final[Mapping[type[Exception], tuple[int, str]]] = {
@@ -59,7 +59,7 @@ UNKNOWN: Final[Mapping[type[Exception], str]] = {
 
 
 @contextmanager
-def known() -> Iterator[None]:
+def catalog_errors_as_problems() -> Iterator[None]:
     """Respond with 404 if the catalog has no such object, and 409 if a location's status does not allow a decision."""
     try:
         yield
@@ -70,20 +70,20 @@ def known() -> Iterator[None]:
 
 
 @contextmanager
-def routed() -> Iterator[None]:
+def route_errors_as_problems() -> Iterator[None]:
     """Respond with 404 for an unknown route, 409 for an existing one, 422 for an invalid one."""
     try:
         yield
     except UnknownRoute as error:
         raise RequestRefused(str(error), status=404, kind="route-not-found") from error
-    except RouteStands as error:
+    except RouteExists as error:
         raise RequestRefused(str(error), status=409, kind="route-stands") from error
     except RouteError as error:
         raise RequestRefused(str(error), status=422, kind="invalid-route") from error
 
 
 @contextmanager
-def told(payload_id: int, what: str = "crawl payload") -> Iterator[None]:
+def payload_errors_as_problems(payload_id: int, what: str = "crawl payload") -> Iterator[None]:
     """Respond with 409, 410 or 503 for a problem with a payload's file, without its path."""
     try:
         yield

@@ -13,7 +13,7 @@ from rolecall.web import RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
-from storecrawl.serving.refusals import told
+from storecrawl.serving.refusals import payload_errors_as_problems
 from storecrawl.upstream import RawPage, read_raw_pages
 
 __all__ = ["HasResources", "ProvideResources", "RawPageFacts", "Resources", "raw_page", "raw_pages"]
@@ -34,20 +34,20 @@ class Resources:
 
     @classmethod
     def of(cls, files: PayloadStore) -> Self:
-        small = files.within(Limits(max_bytes=MENU_BYTES))
+        small = files.with_limits(Limits(max_bytes=MENU_BYTES))
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:
-        with told(payload.id):
+        with payload_errors_as_problems(payload.id):
             return await asyncio.to_thread(open_payload, self.files, payload)
 
     async def open_raw(self, raw: RawMenu) -> OpenedPayload:
-        with told(raw.id, "raw menu"):
+        with payload_errors_as_problems(raw.id, "raw menu"):
             return await asyncio.to_thread(open_raw_menu, self.files, raw)
 
     async def menu(self, payload: StoredPayload) -> Menu:
         async with self.limit:
-            with told(payload.id):
+            with payload_errors_as_problems(payload.id):
                 return await asyncio.to_thread(read_menu, self.menus, payload)
 
 

@@ -46,18 +46,18 @@ class BucketStorage:
     def put(self, path: str, content: bytes) -> None:
         """Store a new object. Raises ObjectExists without changing the existing one, StorageUnreachable."""
         parts_of(path)
-        with _as_storage_errors(path):
+        with _storage_errors(path):
             obstore.put(self._store, path, content, mode="create", use_multipart=False)
 
     def open(self, path: str) -> OpenedObject:
         parts_of(path)
-        with _as_storage_errors(path):
+        with _storage_errors(path):
             return OpenedBucketObject(self._store, path, obstore.get(self._store, path))
 
     def exists(self, path: str) -> bool:
         parts_of(path)
         try:
-            with _as_storage_errors(path):
+            with _storage_errors(path):
                 obstore.head(self._store, path)
         except ObjectMissing:
             return False
@@ -65,12 +65,12 @@ class BucketStorage:
 
     def delete(self, path: str) -> None:
         parts_of(path)
-        with _as_storage_errors(path):
+        with _storage_errors(path):
             obstore.delete(self._store, path)
 
     def list(self) -> Iterator[StoredObject]:
         """Yield all objects below the prefix, a thousand per request."""
-        with _as_storage_errors(""):
+        with _storage_errors(""):
             for batch in obstore.list(self._store, chunk_size=LISTED_AT_ONCE):
                 for each in batch:
                     yield StoredObject(path=each["path"], modified_at=each["last_modified"])
@@ -88,8 +88,8 @@ class OpenedBucketObject:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the content from its beginning; the first call uses the response of the opening."""
-        with _as_storage_errors(self._path):
-            answer, self._answer = self._answer or self._ask_again(), None
+        with _storage_errors(self._path):
+            answer, self._answer = self._answer or self._request_object(), None
             for piece in answer.stream(min_chunk_size=CHUNK):
                 yield bytes(piece)
 
@@ -97,12 +97,12 @@ class OpenedBucketObject:
         """Close an unread response."""
         self._answer = None
 
-    def _ask_again(self) -> obstore.GetResult:
+    def _request_object(self) -> obstore.GetResult:
         return obstore.get(self._store, self._path, options={"if_match": self._tag} if self._tag else {})
 
 
 @contextmanager
-def _as_storage_errors(path: str) -> Iterator[None]:
+def _storage_errors(path: str) -> Iterator[None]:
     """Convert the store's errors without their text, which contains request headers and documents."""
     try:
         yield

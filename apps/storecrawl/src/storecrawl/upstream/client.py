@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from storecrawl.egress import Egress, Visit
+from storecrawl.upstream.digests import Digests, Place, places_in
 from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.exchange import Exchange, Reply, checked_base, tell
+from storecrawl.upstream.exchange import Exchange, Reply, checked_base, report_failure
 from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
 from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
 from storecrawl.upstream.options import ClientOptions, MenuMode, RetryRule
@@ -23,7 +24,6 @@ from storecrawl.upstream.raw_pages import RawPage
 from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
 from storecrawl.upstream.resolution import MenuPage, Resolution, resolve, slug_of
-from storecrawl.upstream.sameness import Digests, Place, places_in
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -32,21 +32,21 @@ Keep = Callable[[RawPage], None]
 MOST_ON_THE_LOOP = 100_000
 
 
-def _forget(_: RawPage) -> None:
+def _discard(_: RawPage) -> None:
     """Ignore the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
-    """The fetch of a store's menu; `taken` are the digests of the responses that were not rejected."""
+class _MenuFetch:
+    """The fetch of a store's menu; `digests` are those of the responses that were not rejected."""
 
     dispensary_id: str
     pricing_types: tuple[str, ...]
     keep: Keep
-    taken: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
 
-class _Early(NamedTuple):
+class _ComparedResponse(NamedTuple):
     """A response received while digests were compared; it is parsed if it differs."""
 
     answer: RawPage
@@ -94,7 +94,7 @@ class UpstreamClient:
 
     async def cities(self, state: str) -> list[City]:
         """Return the cities of a state (its two-letter code) that have active stores."""
-        return await self._stores_ask(
+        return await self._request_stores(
             CITIES, {"state": state}, lambda root: cities_of(CITIES, root), about=f"cities of {state}"
         )
 
@@ -103,18 +103,18 @@ class UpstreamClient:
         area = {name: value for name, value in criteria.items() if value is not None}
         about = f"stores of {city or 'all cities'}, {state or 'all states'}"
         variables = {"dispensaryFilter": area}
-        return await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=about)
+        return await self._request_stores(STORES, variables, lambda root: stores_of(STORES, root), about=about)
 
     async def store(self, slug_or_id: str) -> PlatformStore:
         variables = {"dispensaryFilter": {"cNameOrID": slug_or_id}}
-        found = await self._stores_ask(STORES, variables, lambda root: stores_of(STORES, root), about=slug_or_id)
+        found = await self._request_stores(STORES, variables, lambda root: stores_of(STORES, root), about=slug_or_id)
         if not found:
             raise UnknownStore(slug_or_id)
         return found[0]
 
     async def search(self, term: str, limit: int = 10) -> list[PlatformStore]:
         variables = {"searchTerm": term, "limit": limit}
-        return await self._stores_ask(
+        return await self._request_stores(
             STORE_SEARCH, variables, lambda root: stores_of(STORE_SEARCH, _results(root)), about=f"stores named {term}"
         )
 
@@ -132,109 +132,117 @@ class UpstreamClient:
         A redirect to a menu elsewhere is not followed: the result has its address and no text.
         """
         async with self._egress.visit(self._host, about=path) as visit:
-            return await self._retried(visit, lambda: self._page(visit, path))
+            return await self._retry(visit, lambda: self._page(visit, path))
 
     async def menu(
-        self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _forget
+        self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _discard
     ) -> FetchedMenu:
         """Return a store's whole menu: the given price lists ("rec", "med"), each in all modes of the options.
 
         `keep` receives every response before it is parsed. An unknown store has an empty menu, since the
         upstream does not distinguish the two. Raises Truncated for a menu that was cut.
         """
-        asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
+        menu_fetch = _MenuFetch(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
         async with self._egress.visit(self._host, store=dispensary_id) as visit:
-            return await self._walked(visit, asking, deque())
+            return await self._walk_lists(visit, menu_fetch, deque())
 
     async def menu_unless_same(
-        self, dispensary_id: str, pricing_types: tuple[str, ...], digests: Sequence[str], *, keep: Keep = _forget
+        self, dispensary_id: str, pricing_types: tuple[str, ...], digests: Sequence[str], *, keep: Keep = _discard
     ) -> FetchedMenu | None:
         """Return a menu like `menu`, or None if its responses have these digests.
 
         Responses are not parsed as long as they are the same, since the next page to fetch is then also the
         same.
         """
-        asking = _Asking(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
+        menu_fetch = _MenuFetch(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
         places = places_in(digests)
-        if list(dict.fromkeys(kind for kind, _ in places)) != self._kinds(asking):
+        if list(dict.fromkeys(kind for kind, _ in places)) != self._kinds(menu_fetch):
             return await self.menu(dispensary_id, pricing_types, keep=keep)
-        early: deque[_Early] = deque()
+        compared: deque[_ComparedResponse] = deque()
         async with self._egress.visit(self._host, store=dispensary_id) as visit:
             for place, digest in zip(places, digests, strict=True):
-                early.append(await self._compared(visit, asking, place, digest))
-                if early[-1].page is not None:
-                    return await self._walked(visit, asking, early)
+                compared.append(await self._compare_page(visit, menu_fetch, place, digest))
+                if compared[-1].page is not None:
+                    return await self._walk_lists(visit, menu_fetch, compared)
         return None
 
-    def merged(self, dispensary_id: str, answers: Iterable[RawPage]) -> FetchedMenu:
+    def merge(self, dispensary_id: str, answers: Iterable[RawPage]) -> FetchedMenu:
         return menu_of(dispensary_id, self._options.page_size, answers)
 
-    def _kinds(self, asking: _Asking) -> list[Kind]:
-        return list(itertools.starmap(Kind, itertools.product(asking.pricing_types, self._options.modes)))
+    def _kinds(self, menu_fetch: _MenuFetch) -> list[Kind]:
+        return list(itertools.starmap(Kind, itertools.product(menu_fetch.pricing_types, self._options.modes)))
 
-    async def _walked(self, visit: Visit, asking: _Asking, early: deque[_Early]) -> FetchedMenu:
+    async def _walk_lists(
+        self, visit: Visit, menu_fetch: _MenuFetch, compared: deque[_ComparedResponse]
+    ) -> FetchedMenu:
         """Walk all lists; the responses received early replace the first requests, in the same order."""
         walks = {}
-        for kind in self._kinds(asking):
+        for kind in self._kinds(menu_fetch):
             walks[kind] = await walk_twice_if_short(
-                self._fetcher(visit, asking, kind, early), self._options, self._rule
+                self._fetcher(visit, menu_fetch, kind, compared), self._options, self._rule
             )
-        menu = FetchedMenu.of(asking.dispensary_id, self._options.page_size, walks)
+        menu = FetchedMenu.of(menu_fetch.dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
         pages = [page for walk in walks.values() for page in walk.pages]
         # An empty page is fetched again after a pause, and that response cannot be predicted.
-        if len(pages) != len(asking.taken) or any(page.is_empty for page in pages):
+        if len(pages) != len(menu_fetch.digests) or any(page.is_empty for page in pages):
             return menu
-        return replace(menu, digests=asking.taken)
+        return replace(menu, digests=menu_fetch.digests)
 
-    def _fetcher(self, visit: Visit, asking: _Asking, kind: Kind, early: deque[_Early]) -> FetchPage:
+    def _fetcher(
+        self, visit: Visit, menu_fetch: _MenuFetch, kind: Kind, compared: deque[_ComparedResponse]
+    ) -> FetchPage:
         async def fetch(number: int) -> ListPage:
             def read(reply: Reply, _: str = "") -> ListPage:
                 return page_in(reply, number)
 
-            if not early:
-                return await self._menu_page(visit, asking, (kind, number), read)
-            came = early.popleft()
-            return await _judged(came.answer.reply, read) if came.page is None else came.page
+            if not compared:
+                return await self._menu_page(visit, menu_fetch, (kind, number), read)
+            response = compared.popleft()
+            return await _judge(response.answer.reply, read) if response.page is None else response.page
 
         return fetch
 
-    async def _compared(self, visit: Visit, asking: _Asking, place: Place, expected: str) -> _Early:
-        def compare(reply: Reply, digest: str) -> _Early:
+    async def _compare_page(
+        self, visit: Visit, menu_fetch: _MenuFetch, place: Place, expected: str
+    ) -> _ComparedResponse:
+        def compare(reply: Reply, digest: str) -> _ComparedResponse:
             kind, number = place
             answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
-            return _Early(answer, None if digest == expected else page_in(reply, number))
+            return _ComparedResponse(answer, None if digest == expected else page_in(reply, number))
 
-        return await self._menu_page(visit, asking, place, compare)
+        return await self._menu_page(visit, menu_fetch, place, compare)
 
-    async def _menu_page(self, visit: Visit, asking: _Asking, place: Place, judge: Callable[[Reply, str], T]) -> T:
+    async def _menu_page(
+        self, visit: Visit, menu_fetch: _MenuFetch, place: Place, judge: Callable[[Reply, str], T]
+    ) -> T:
         kind, number = place
         size, cap = self._options.page_size, self._options.page_cap
-        digests = Digests(dispensary_id=asking.dispensary_id, page_size=size, page_cap=cap)
+        digests = Digests(dispensary_id=menu_fetch.dispensary_id, page_size=size, page_cap=cap)
 
-        def kept(reply: Reply) -> T:
+        def store_and_judge(reply: Reply) -> T:
             answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
-            asking.keep(answer)
+            menu_fetch.keep(answer)
             digest = digests.of(answer)
-            judged = judge(reply, digest)
-            asking.taken.append(digest)
-            return judged
+            result = judge(reply, digest)
+            menu_fetch.digests.append(digest)
+            return result
 
         if number:
             await asyncio.sleep(self._options.page_pause)
         variables = {
-            "productsFilter": _products_filter(asking.dispensary_id, kind),
+            "productsFilter": _products_filter(menu_fetch.dispensary_id, kind),
             "page": number,
             "perPage": size,
             "includeEnterpriseSpecials": False,
         }
-        return await self._ask(visit, self._options.menus_path, PRODUCTS, variables, kept)
+        return await self._request(visit, self._options.menus_path, PRODUCTS, variables, store_and_judge)
 
-    async def _stores_ask(
+    async def _request_stores(
         self, operation: Operation, variables: Variables, read: Callable[[Any], T], *, about: str
     ) -> T:
         async with self._egress.visit(self._host, about=about) as visit:
-            return await self._ask(
+            return await self._request(
                 visit, self._options.stores_path, operation, variables, lambda reply: read(root_of(reply, operation))
             )
 
@@ -246,46 +254,46 @@ class UpstreamClient:
                 raise
             return MenuPage(path=elsewhere.location, text="")
 
-    async def _ask(  # sizes: a request, its visit, and how its response is read
+    async def _request(  # sizes: a request, its visit, and how its response is read
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        return await self._retried(visit, lambda: self._answer(visit, path, operation, variables, judge))
+        return await self._retry(visit, lambda: self._answer(visit, path, operation, variables, judge))
 
-    async def _retried(self, visit: Visit, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, visit: Visit, attempt: Callable[[], Awaitable[T]]) -> T:
         for failures_before in itertools.count():
             try:
                 answer = await attempt()
             except UpstreamFailure as failure:
-                await tell(visit, failure)
-                wait = self._rule.wait_after(failure, failures_before, anew=visit.is_anew)
+                await report_failure(visit, failure)
+                wait = self._rule.wait_after(failure, failures_before, other_route=visit.can_switch_route)
                 if wait is None:
-                    await visit.given_up()
+                    await visit.give_up()
                     raise
             else:
-                visit.succeeded()
+                visit.record_success()
                 return answer
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")
 
-    async def _answer(  # sizes: as `_ask`
+    async def _answer(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         for digest in self._hashes.candidates(operation):
-            reply = await self._exchange.get(visit, path, operation.name, _by_hash(operation, digest, variables))
+            reply = await self._exchange.get(visit, path, operation.name, _hash_request(operation, digest, variables))
             try:
-                answer = await _judged(reply, judge)
+                answer = await _judge(reply, judge)
             except HashUnknown:
                 continue
             self._hashes.prefer(operation, digest)
             return answer
         return await self._answer_to_text(visit, path, operation, variables, judge)
 
-    async def _answer_to_text(  # sizes: as `_ask`
+    async def _answer_to_text(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        reply = await self._exchange.post(visit, path, operation.name, _by_text(operation, variables))
+        reply = await self._exchange.post(visit, path, operation.name, _text_request(operation, variables))
         try:
-            answer = await _judged(reply, judge)
+            answer = await _judge(reply, judge)
         except HashUnknown as error:
             raise UpstreamError("it accepts neither the hash nor the text", retryable=False) from error
         # The upstream has now received our text, so it knows its hash.
@@ -293,14 +301,14 @@ class UpstreamClient:
         return answer
 
 
-async def _judged(reply: Reply, judge: Callable[[Reply], T]) -> T:
+async def _judge(reply: Reply, judge: Callable[[Reply], T]) -> T:
     """Judge a response, a large one in a thread: finding what is bad in it may take long."""
     if len(reply.body) <= MOST_ON_THE_LOOP:
         return judge(reply)
     return await asyncio.to_thread(judge, reply)
 
 
-def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
+def _hash_request(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
     return {
         "operationName": operation.name,
         "variables": _compact(variables),
@@ -308,7 +316,7 @@ def _by_hash(operation: Operation, digest: str, variables: Variables) -> dict[st
     }
 
 
-def _by_text(operation: Operation, variables: Variables) -> dict[str, Any]:
+def _text_request(operation: Operation, variables: Variables) -> dict[str, Any]:
     return {
         "operationName": operation.name,
         "variables": variables,

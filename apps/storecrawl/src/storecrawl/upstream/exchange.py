@@ -91,12 +91,12 @@ class Exchange:
                     raise RouteFailed(f"{session.route.label}: the proxy rejects the route's credentials")
                 if not response.has_redirect_location:
                     return await self._read(response)
-                request = self._redirected(request, response.headers["location"])
+                request = self._redirect(request, response.headers["location"])
             finally:
                 await response.aclose()
         raise Unavailable(f"more than {MOST_REDIRECTS} redirects")
 
-    def _redirected(self, request: httpx2.Request, location: str) -> httpx2.Request:
+    def _redirect(self, request: httpx2.Request, location: str) -> httpx2.Request:
         try:
             target = request.url.join(location)
         except httpx2.InvalidURL as error:
@@ -116,11 +116,11 @@ class Exchange:
             path=response.url.path,
             status=response.status_code,
             content_type=response.headers.get("content-type", ""),
-            retry_after=self._wish(response.headers.get("retry-after")),
+            retry_after=self._cap_retry_after(response.headers.get("retry-after")),
             body=body,
         )
 
-    def _wish(self, retry_after: str | None) -> float | None:
+    def _cap_retry_after(self, retry_after: str | None) -> float | None:
         seconds = seconds_of(retry_after)
         return None if seconds is None else min(seconds, self._options.longest_retry_after)
 
@@ -167,21 +167,21 @@ def _headers(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
     }
 
 
-async def tell(visit: Visit, failure: UpstreamFailure) -> None:
+async def report_failure(visit: Visit, failure: UpstreamFailure) -> None:
     """Report a failure to the visit. One that is independent of the identity counts as a success."""
     match failure:
         case Blocked(status=403):
-            await visit.forbidden(str(failure))
+            await visit.record_forbidden(str(failure))
         case Blocked() | ForeignRedirect() | Untrusted():
-            await visit.unwanted(str(failure))
+            await visit.record_rejection(str(failure))
         case RouteFailed():
-            await visit.not_sent(str(failure))
+            await visit.record_not_sent(str(failure))
         case RateLimited():
-            await visit.limited(str(failure), failure.retry_after)
+            await visit.record_rate_limit(str(failure), failure.retry_after)
         case Unavailable():
-            await visit.unanswered(str(failure), failure.retry_after)
+            await visit.record_no_response(str(failure), failure.retry_after)
         case _:
-            visit.succeeded()
+            visit.record_success()
 
 
 def checked_base(url: str) -> httpx2.URL:

@@ -42,7 +42,7 @@ class FetchedMenu:
 
     @classmethod
     def of(cls, dispensary_id: str, page_size: int, walks: Mapping[Kind, Walk]) -> FetchedMenu:
-        return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merged(walks))
+        return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merge_walks(walks))
 
     @property
     def page_count(self) -> int:
@@ -77,7 +77,7 @@ class FetchedMenu:
         """Return the cut lists: a mode that hides nothing cannot have fewer products than one that hides some."""
         for kind, shown in self.walks.items():
             full = self.walks.get(Kind(kind.pricing_type, MenuMode.FULL))
-            if kind.mode is MenuMode.SHOWN and full is not None and full.collected < shown.collected:
+            if kind.mode is MenuMode.SHOWN and full is not None and full.product_count < shown.product_count:
                 yield kind.pricing_type
 
     def refuse_if_truncated(self) -> None:
@@ -106,12 +106,12 @@ class FetchedMenu:
                 "complete": self.is_complete,
                 "products": len(self.products),
                 "pages": self.page_count,
-                "walks": list(self._told_walks()),
+                "walks": list(self._walk_summaries()),
                 "refused": self.unread,
             },
         }
 
-    def _told_walks(self) -> Iterator[dict[str, Any]]:
+    def _walk_summaries(self) -> Iterator[dict[str, Any]]:
         everything = dict.fromkeys(key for walk in self.walks.values() for key in walk.products)
         for kind, walk in self.walks.items():
             yield {
@@ -133,11 +133,11 @@ def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> F
     for answer in answers:
         kind = Kind(answer.pricing_type, answer.mode)
         with suppress(UpstreamFailure, HashUnknown):
-            walks[kind] = walks.get(kind, Walk.of([])).then(page_in(answer.reply, answer.number))
+            walks[kind] = walks.get(kind, Walk.of([])).add(page_in(answer.reply, answer.number))
     return FetchedMenu.of(dispensary_id, page_size, walks)
 
 
-def merged(walks: Mapping[Kind, Walk]) -> list[ProductDocument]:
+def merge_walks(walks: Mapping[Kind, Walk]) -> list[ProductDocument]:
     """Return the products of all walks, each once, in the order of the first walk with them.
 
     Of two documents of a product, the one with more priced options counts, otherwise that of the first

@@ -72,11 +72,11 @@ class RetryRule:
     options: ClientOptions
     random: Random
 
-    def wait_after(self, failure: UpstreamFailure, failures_before: int, *, anew: bool = False) -> float | None:
-        """Return the seconds to wait, 0 if `anew` (another route can try at once); None to raise the failure."""
+    def wait_after(self, failure: UpstreamFailure, failures_before: int, *, other_route: bool = False) -> float | None:
+        """Return the seconds to wait, 0 if another route can try at once (`other_route`); None to raise the failure."""
         if not failure.retryable or failures_before >= self.options.retries:
             return None
-        if anew:
+        if other_route:
             return 0.0
         wait = self.pause(failures_before) * (2 if isinstance(failure, RateLimited) else 1)
         wait = max(wait, failure.retry_after or 0.0)

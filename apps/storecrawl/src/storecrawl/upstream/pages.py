@@ -16,7 +16,7 @@ from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.operations import PRODUCTS
 from storecrawl.upstream.options import ClientOptions, RetryRule
 from storecrawl.upstream.replies import root_of, root_without_bad_members
-from storecrawl.upstream.strangers_json import Unread
+from storecrawl.upstream.untrusted_json import Unread
 
 MEMBERS = "products"
 EXPECTED_FIELDS = (
@@ -81,7 +81,7 @@ class Walk:
         """Combine pages in the order in which they were received; a later page 0 restarts the count."""
         walk = cls(pages=(), products={}, total_count=None)
         for page in pages:
-            walk = walk.then(page)
+            walk = walk.add(page)
         return walk
 
     @property
@@ -89,16 +89,16 @@ class Walk:
         return [each for page in self.pages for each in page.unread]
 
     @property
-    def collected(self) -> int:
+    def product_count(self) -> int:
         """The number of products on the pages, including unreadable ones."""
         return len(self.products) + len({(each.key, each.index) for each in self.unread})
 
     @property
     def is_complete(self) -> bool:
         """Whether as many products were collected as the upstream counts; False if it does not count them."""
-        return self.total_count is not None and self.collected >= self.total_count
+        return self.total_count is not None and self.product_count >= self.total_count
 
-    def then(self, page: ListPage) -> Walk:
+    def add(self, page: ListPage) -> Walk:
         """Return the walk with one more page, whose documents take precedence over earlier ones.
 
         An empty page that was fetched again is not counted.
@@ -106,8 +106,8 @@ class Walk:
         is_again = page.number == 0 and self.pages and self.pages[-1].number == 0 and self.pages[-1].is_empty
         return Walk(
             pages=(*(self.pages[:-1] if is_again else self.pages), page),
-            products=with_later(self.products, keyed(page.products)),
-            total_count=page.total_count if page.number == 0 else _more(self.total_count, page.total_count),
+            products=merge_later(self.products, products_by_key(page.products)),
+            total_count=page.total_count if page.number == 0 else _maximum(self.total_count, page.total_count),
         )
 
 
@@ -154,18 +154,18 @@ async def walk_twice_if_short(fetch: FetchPage, options: ClientOptions, rule: Re
 async def walk_pages(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> Walk:
     """Fetch pages from 0 on until all products are there, the cap is reached, or a page adds nothing."""
     walk, before = Walk.of([await _first_page(fetch, options, rule)]), 0
-    while _goes_on(walk, before, options):
-        before = walk.collected
-        walk = walk.then(await fetch(len(walk.pages)))
+    while _has_next_page(walk, before, options):
+        before = walk.product_count
+        walk = walk.add(await fetch(len(walk.pages)))
     return walk
 
 
-def with_later(products: dict[str, ProductDocument], later: dict[str, ProductDocument]) -> dict[str, ProductDocument]:
+def merge_later(products: dict[str, ProductDocument], later: dict[str, ProductDocument]) -> dict[str, ProductDocument]:
     """Return the products with later documents merged in; a null in those does not overwrite a value."""
     return products | {key: merge_documents(product, products.get(key, product)) for key, product in later.items()}
 
 
-def keyed(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
+def products_by_key(products: Sequence[ProductDocument]) -> dict[str, ProductDocument]:
     """Return products by `_id`, `id` or `cName`. Products without a key are kept for the normalizer."""
     seen: Counter[str] = Counter()
     found = {}
@@ -193,11 +193,11 @@ def _count(value: object) -> int | None:
     return value if is_number and 0 <= value < LARGEST_COUNT else None  # type: ignore[operator,return-value]  # it is one
 
 
-def _more(one: int | None, other: int | None) -> int | None:
+def _maximum(one: int | None, other: int | None) -> int | None:
     return max((count for count in (one, other) if count is not None), default=None)
 
 
-def _goes_on(walk: Walk, before: int, options: ClientOptions) -> bool:
+def _has_next_page(walk: Walk, before: int, options: ClientOptions) -> bool:
     last = walk.pages[-1]
     if last.is_empty or len(walk.pages) >= options.page_cap:
         return False
@@ -205,8 +205,8 @@ def _goes_on(walk: Walk, before: int, options: ClientOptions) -> bool:
         return False
     if last.total_count is None:
         # There is no count: an upstream that repeats its last page must not be fetched forever.
-        return walk.collected > before
-    return walk.collected < last.total_count
+        return walk.product_count > before
+    return walk.product_count < last.total_count
 
 
 async def _first_page(fetch: FetchPage, options: ClientOptions, rule: RetryRule) -> ListPage:

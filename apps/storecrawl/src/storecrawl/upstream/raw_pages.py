@@ -63,7 +63,7 @@ HEADS = msgspec.json.Decoder(_Head)
 
 def write_raw_pages(pages: Iterable[RawPage]) -> bytes:
     """Write responses to one document."""
-    return b"".join(_written(page) for page in pages)
+    return b"".join(_serialize(page) for page in pages)
 
 
 def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
@@ -90,29 +90,29 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
 class _Text:
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def line(self) -> bytes:
         """Take a line without its end; empty at the end of the document."""
-        while (end := self._held.find(NEW_LINE)) < 0 and self._more():
+        while (end := self._buffer.find(NEW_LINE)) < 0 and self._more():
             pass
-        return self.take(end + 1) if end >= 0 else bytes(self._held)
+        return self.take(end + 1) if end >= 0 else bytes(self._buffer)
 
     def take(self, size: int) -> bytes:
         """Take this many bytes, or as many as are left."""
-        while len(self._held) < size and self._more():
+        while len(self._buffer) < size and self._more():
             pass
-        taken = bytes(self._held[:size])
-        del self._held[:size]
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
         return taken
 
     def _more(self) -> bool:
         piece = next(self._pieces, None)
-        self._held += piece or b""
+        self._buffer += piece or b""
         return piece is not None
 
 
-def _written(page: RawPage) -> bytes:
+def _serialize(page: RawPage) -> bytes:
     head = _Head(
         pricing_type=page.pricing_type,
         mode=page.mode,

@@ -9,7 +9,7 @@ from storecrawl.upstream.errors import Blocked, Malformed, RateLimited, SchemaDr
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.operations import Operation
 from storecrawl.upstream.resolution import MenuPage
-from storecrawl.upstream.strangers_json import NotJson, Unread, read_json, read_members
+from storecrawl.upstream.untrusted_json import NotJson, Unread, read_json, read_members
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
 CLIENT_ERRORS, SERVER_ERRORS = 400, 500
@@ -39,7 +39,7 @@ def root_of(reply: Reply, operation: Operation) -> Any:
     try:
         document = read_json(reply.body)
     except NotJson as problem:
-        raise _not_json(reply, problem) from problem
+        raise _json_error(reply, problem) from problem
     return _root(document, reply, operation)
 
 
@@ -52,7 +52,7 @@ def root_without_bad_members(reply: Reply, operation: Operation, name: str) -> t
     try:
         document, unread = read_members(reply.body, "data", operation.root, name)
     except NotJson as problem:
-        raise _not_json(reply, problem) from problem
+        raise _json_error(reply, problem) from problem
     return _root(document, reply, operation), unread
 
 
@@ -73,7 +73,7 @@ def _refuse_status(reply: Reply) -> None:
         raise Unavailable(f"HTTP {reply.status}", retry_after=reply.retry_after)
 
 
-def _not_json(reply: Reply, problem: NotJson) -> Exception:
+def _json_error(reply: Reply, problem: NotJson) -> Exception:
     if "html" in reply.content_type:
         return Blocked(reply.status)
     if reply.status >= CLIENT_ERRORS:

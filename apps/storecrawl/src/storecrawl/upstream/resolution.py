@@ -88,11 +88,11 @@ async def resolve(source: StoreSource, entry: str) -> Resolution:
         return found
     failure: UpstreamFailure = UnknownStore(target.name)
     try:
-        found = await _by_page(source, target)
+        found = await _find_by_page(source, target)
     except UpstreamFailure as problem:
         # The page may be blocked while the search is not. The failure matters only if the search finds nothing.
         failure = problem
-    found = found or await _by_search(source, target.name)
+    found = found or await _find_by_search(source, target.name)
     if found is None:
         raise failure
     return found
@@ -113,21 +113,21 @@ def _path_of(address: str) -> str:
         return ""
 
 
-async def _by_page(source: StoreSource, target: _Entry) -> Resolution | None:
+async def _find_by_page(source: StoreSource, target: _Entry) -> Resolution | None:
     try:
         page = await source.page(target.path)
     except UpstreamError as refusal:
         if refusal.retryable:
             raise
         return None
-    for way, names in _leads(page, target):
+    for way, names in _candidate_names(page, target):
         found = await _first_known(source, way, names)
         if found is not None:
             return found
     return None
 
 
-def _leads(page: MenuPage, target: _Entry) -> Iterator[tuple[Way, list[str]]]:
+def _candidate_names(page: MenuPage, target: _Entry) -> Iterator[tuple[Way, list[str]]]:
     yield Way.REDIRECT, _slug_in(page.path, target)
     yield Way.CANONICAL, _slug_in(canonical_address(page.text) or "", target)
     yield Way.PAGE_DATA, [name for name in store_names(page.text) if SLUG.fullmatch(name) and name != target.name]
@@ -147,7 +147,7 @@ async def _first_known(source: StoreSource, way: Way, names: list[str]) -> Resol
     return None
 
 
-async def _by_search(source: StoreSource, name: str) -> Resolution | None:
+async def _find_by_search(source: StoreSource, name: str) -> Resolution | None:
     """Find the only store whose words are exactly those of the entry."""
     words = _words(name)
     found = await source.search(words, SEARCH_LIMIT)
@@ -191,14 +191,14 @@ def _data(text: str) -> Iterator[Mapping[str, object]]:
     if start is None:
         return
     end = text.find(_DATA_END, start.end(), start.end() + LARGEST_DATA)
-    value = _decoded(text[start.end() : end]) if end >= 0 else None
+    value = _decode(text[start.end() : end]) if end >= 0 else None
     for name in ("props", "pageProps", "dispensary"):
         value = value.get(name) if isinstance(value, Mapping) else None
     if isinstance(value, Mapping):
         yield value
 
 
-def _decoded(text: str) -> object:
+def _decode(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -21,7 +21,7 @@ def captures() -> Path:
 
 
 @pytest.fixture
-def captured(captures: Path) -> Callable[[str], Menu]:
+def captured_menu(captures: Path) -> Callable[[str], Menu]:
     return lambda name: normalize(parse_document((captures / name).read_bytes()))
 
 
@@ -66,9 +66,9 @@ def product(menu: Callable[..., Menu], record: Callable[..., Record]) -> Callabl
 
 @pytest.fixture
 def reason() -> Callable[[object], str]:
-    def ask(document: object) -> str:
+    def refusal_reason(document: object) -> str:
         with pytest.raises(NotAMenu) as refusal:
             normalize(document)
         return refusal.value.reason
 
-    return ask
+    return refusal_reason

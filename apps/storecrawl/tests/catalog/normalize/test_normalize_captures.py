@@ -30,9 +30,9 @@ Captured = Callable[[str], Menu]
     ],
 )
 def test_every_captured_menu_is_recognized_and_complete(
-    captured: Captured, name: str, counts: tuple[Shape, int, int, int, int | None]
+    captured_menu: Captured, name: str, counts: tuple[Shape, int, int, int, int | None]
 ) -> None:
-    menu = captured(name)
+    menu = captured_menu(name)
 
     assert menu.record_count == len(menu.products)
     figures = (menu.shape, len(menu.products), menu.variant_count, menu.special_count, menu.total_count)
@@ -40,8 +40,8 @@ def test_every_captured_menu_is_recognized_and_complete(
     assert (menu.refused, menu.duplicates) == ((), 0)
 
 
-def test_seven_specials_have_their_exact_cents(captured: Captured) -> None:
-    menu = captured(GRAPHQL)
+def test_seven_specials_have_their_exact_cents(captured_menu: Captured) -> None:
+    menu = captured_menu(GRAPHQL)
 
     specials = {
         product.name: (variant.price_rec_cents, variant.special_rec_cents, variant.special_med_cents)
@@ -60,16 +60,16 @@ def test_seven_specials_have_their_exact_cents(captured: Captured) -> None:
     }
 
 
-def test_prices_and_quantities_of_the_captured_page_add_up(captured: Captured) -> None:
-    variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
+def test_prices_and_quantities_of_the_captured_page_add_up(captured_menu: Captured) -> None:
+    variants = [variant for product in captured_menu(GRAPHQL).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 104_600
     assert sum(variant.quantity or 0 for variant in variants) == 705
     assert not any(variant.quantity_capped for variant in variants)
 
 
-def test_options_of_the_captured_page_have_their_weights(captured: Captured) -> None:
-    variants = [variant for product in captured(GRAPHQL).products for variant in product.variants]
+def test_options_of_the_captured_page_have_their_weights(captured_menu: Captured) -> None:
+    variants = [variant for product in captured_menu(GRAPHQL).products for variant in product.variants]
 
     weights = Counter((variant.option, variant.weight) for variant in variants)
     assert weights == {
@@ -81,16 +81,16 @@ def test_options_of_the_captured_page_have_their_weights(captured: Captured) -> 
     }
 
 
-def test_captured_page_preserves_the_unit_of_each_potency(captured: Captured) -> None:
-    products = captured(GRAPHQL).products
+def test_captured_page_preserves_the_unit_of_each_potency(captured_menu: Captured) -> None:
+    products = captured_menu(GRAPHQL).products
 
     units = Counter(product.thc.unit if product.thc else None for product in products)
     assert units == {PotencyUnit.PERCENTAGE: 15, PotencyUnit.MILLIGRAMS: 3, None: 7}
     assert [product.cbd.lo for product in products if product.cbd] == [Decimal("0.155")]
 
 
-def test_unusual_categories_are_preserved(captured: Captured) -> None:
-    categories = Counter((product.category, product.category_raw) for product in captured(GRAPHQL).products)
+def test_unusual_categories_are_preserved(captured_menu: Captured) -> None:
+    categories = Counter((product.category, product.category_raw) for product in captured_menu(GRAPHQL).products)
 
     assert categories == {
         ("accessories", "Accessories"): 7,
@@ -101,8 +101,8 @@ def test_unusual_categories_are_preserved(captured: Captured) -> None:
     }
 
 
-def test_double_space_in_a_name_is_collapsed_except_in_the_raw_name(captured: Captured) -> None:
-    products = captured(GRAPHQL).products
+def test_double_space_in_a_name_is_collapsed_except_in_the_raw_name(captured_menu: Captured) -> None:
+    products = captured_menu(GRAPHQL).products
 
     changed = [(product.name, product.name_raw) for product in products if product.name != product.name_raw]
     assert changed == [
@@ -113,16 +113,16 @@ def test_double_space_in_a_name_is_collapsed_except_in_the_raw_name(captured: Ca
     ]
 
 
-def test_plus_specials_are_a_quarter_off_and_only_recreational(captured: Captured) -> None:
-    variants = [variant for product in captured(PLUS).products for variant in product.variants]
+def test_plus_specials_are_a_quarter_off_and_only_recreational(captured_menu: Captured) -> None:
+    variants = [variant for product in captured_menu(PLUS).products for variant in product.variants]
 
     reduced = [(variant.price_rec_cents, variant.special_rec_cents) for variant in variants if variant.on_special]
     assert sorted(reduced) == [(2400, 1800)] * 4 + [(3200, 2400)] * 2
     assert {variant.special_med_cents for variant in variants} == {None}
 
 
-def test_pack_option_has_a_count_and_a_total_dose(captured: Captured) -> None:
-    variants = [variant for product in captured(PLUS).products for variant in product.variants]
+def test_pack_option_has_a_count_and_a_total_dose(captured_menu: Captured) -> None:
+    variants = [variant for product in captured_menu(PLUS).products for variant in product.variants]
 
     packs = Counter((variant.option, variant.pack_count, variant.dose_mg, variant.weight) for variant in variants)
     assert packs == {
@@ -133,22 +133,22 @@ def test_pack_option_has_a_count_and_a_total_dose(captured: Captured) -> None:
 
 
 @pytest.mark.parametrize(("name", "capped"), [(PLUS, 7), (JOINT, 68)])
-def test_quantity_of_twenty_five_means_at_least_twenty_five(captured: Captured, name: str, capped: int) -> None:
-    variants = [variant for product in captured(name).products for variant in product.variants]
+def test_quantity_of_twenty_five_means_at_least_twenty_five(captured_menu: Captured, name: str, capped: int) -> None:
+    variants = [variant for product in captured_menu(name).products for variant in product.variants]
 
     assert [variant.quantity for variant in variants if variant.quantity_capped] == [25] * capped
 
 
-def test_menu_completely_on_special_is_read_to_the_cent(captured: Captured) -> None:
-    variants = [variant for product in captured(JOINT).products for variant in product.variants]
+def test_menu_completely_on_special_is_read_to_the_cent(captured_menu: Captured) -> None:
+    variants = [variant for product in captured_menu(JOINT).products for variant in product.variants]
 
     assert sum(variant.price_rec_cents or 0 for variant in variants) == 1_010_216
     assert sum(variant.special_rec_cents or 0 for variant in variants) == 648_441
     assert {variant.price_med_cents for variant in variants} == {None}
 
 
-def test_products_with_the_same_name_stay_separate(captured: Captured) -> None:
-    products = captured(JOINT).products
+def test_products_with_the_same_name_stay_separate(captured_menu: Captured) -> None:
+    products = captured_menu(JOINT).products
 
     names = Counter(product.name for product in products)
     assert sum(count > 1 for count in names.values()) == 7
@@ -156,8 +156,8 @@ def test_products_with_the_same_name_stay_separate(captured: Captured) -> None:
     assert all(re.fullmatch("[0-9a-f]{24}", product.external_id) for product in products)
 
 
-def test_potencies_given_as_text_are_read_exactly(captured: Captured) -> None:
-    products = captured(JOINT).products
+def test_potencies_given_as_text_are_read_exactly(captured_menu: Captured) -> None:
+    products = captured_menu(JOINT).products
 
     assert Counter(product.thc.unit for product in products if product.thc) == {
         PotencyUnit.PERCENTAGE: 223,
@@ -168,8 +168,8 @@ def test_potencies_given_as_text_are_read_exactly(captured: Captured) -> None:
     assert products[0].thc.lo == Decimal("0.07")
 
 
-def test_legacy_form_has_a_price_per_option_and_no_potency_unit(captured: Captured) -> None:
-    taffy, gummies, flower = captured(LEGACY).products
+def test_legacy_form_has_a_price_per_option_and_no_potency_unit(captured_menu: Captured) -> None:
+    taffy, gummies, flower = captured_menu(LEGACY).products
 
     options = [(variant.option, variant.price_rec_cents) for variant in flower.variants]
     assert options == [("1g", 1080), ("1/8oz", 3240), ("1/4oz", 6480), ("1/2oz", 12960), ("1oz", 24720)]
@@ -206,8 +206,8 @@ def test_every_captured_file_is_covered_by_these_tests(captures: Path) -> None:
     """A new capture needs its counts above."""
     files = {path.name for path in captures.iterdir() if path.suffix != ".md"}
 
-    told = Path(__file__).read_text("utf-8")
-    assert [name for name in sorted(files) if name not in told] == []
+    source_text = Path(__file__).read_text("utf-8")
+    assert [name for name in sorted(files) if name not in source_text] == []
 
 
 @pytest.mark.parametrize(

@@ -71,16 +71,16 @@ def test_cannabinoids_have_exact_values_with_their_own_units(product: Make, plus
         {"cannabinoid": {"name": "CBD"}, "value": 101, "unit": "PERCENTAGE"},
         {"cannabinoid": {"name": " "}, "value": 1, "unit": "PERCENTAGE"},
     ]
-    told = (
+    compounds = (
         Compound(name="CBG (Cannabigerol)", value=Decimal("0.167"), unit=PotencyUnit.PERCENTAGE),
         Compound(name='"TAC" - Total', value=Decimal("923.83"), unit=PotencyUnit.MILLIGRAMS_PER_GRAM),
         Compound(name="CBD", value=None, unit=PotencyUnit.PERCENTAGE),
     )
 
-    assert product(cannabinoidsV2=stated).details.cannabinoids == told
-    assert plus(cannabinoids=stated).details.cannabinoids == told
+    assert product(cannabinoidsV2=stated).details.cannabinoids == compounds
+    assert plus(cannabinoids=stated).details.cannabinoids == compounds
     plain = [{"name": "CBG (Cannabigerol)", "value": 0.167, "unit": "%"}]
-    assert joint(cannabinoids=plain).details.cannabinoids == told[:1]
+    assert joint(cannabinoids=plain).details.cannabinoids == compounds[:1]
 
 
 def test_terpenes_are_read_under_all_their_names(product: Make) -> None:

@@ -31,7 +31,7 @@ from storecrawl.catalog.discovery.cities import (
 )
 from storecrawl.catalog.discovery.decisions import (
     KnownLocation,
-    Verified,
+    VerifiedLocation,
     find_by_entry,
     investigate_entry,
     investigate_store,
@@ -66,7 +66,7 @@ __all__ = [
     "NamedCity",
     "Promotion",
     "StateRecord",
-    "Verified",
+    "VerifiedLocation",
     "discover_locations",
     "enter_cities",
     "find_answer",

@@ -17,7 +17,7 @@ from storecrawl.statements import Connection, execute, fetch
 
 __all__ = [
     "KnownLocation",
-    "Verified",
+    "VerifiedLocation",
     "find_by_entry",
     "investigate_entry",
     "investigate_store",
@@ -32,7 +32,7 @@ UNDECIDED = frozenset({LocationStatus.DISCOVERED, LocationStatus.NEEDS_INVESTIGA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class VerifiedLocation:
     """The store of a verified location, and whether it is new."""
 
     store_id: int
@@ -40,7 +40,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Locked:
+class _LockedLocation:
     id: int
     platform_store_id: str | None
     status: str
@@ -48,56 +48,58 @@ class _Locked:
     store_id: int | None
 
 
-async def verify_location(connection: Connection, location_id: int, *, by: str, because: str) -> Verified:
+async def verify_location(connection: Connection, location_id: int, *, by: str, reason: str) -> VerifiedLocation:
     """Create a store from a location whatever the rules are; a store with the same id is linked instead.
 
     Raises UnknownLocation, and LocationRefused for a location that is decided, has a store, or has no id or
     name.
     """
-    found = await _locked(connection, location_id, UNDECIDED, "verified")
+    found = await _lock_location(connection, location_id, UNDECIDED, "verified")
     if found.store_id is not None:
         raise LocationRefused(f"location {location_id} already belongs to store {found.store_id}")
     if found.platform_store_id is None or not found.name:
         raise LocationRefused(f"location {location_id} has no id or no name; link it to a store instead")
-    given = {"ids": [location_id], "because": because, "by": by}
-    [(store_id, is_new)] = await fetch(connection, LOCATIONS.promote_locations, given, tuple_row)
-    return Verified(store_id=store_id, is_new=is_new)
+    parameters = {"ids": [location_id], "because": reason, "by": by}
+    [(store_id, is_new)] = await fetch(connection, LOCATIONS.promote_locations, parameters, tuple_row)
+    return VerifiedLocation(store_id=store_id, is_new=is_new)
 
 
-async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, because: str) -> bool:
+async def link_location(connection: Connection, location_id: int, store_id: int, *, by: str, reason: str) -> bool:
     """Link a location to an existing store; return whether the store is crawled by the location's id from now on.
 
     It is if the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
     LocationRefused for a location that is decided, or whose id another store has.
     """
-    found = await _locked(connection, location_id, UNDECIDED, "linked")
+    found = await _lock_location(connection, location_id, UNDECIDED, "linked")
     if not await fetch(connection, STORES.names_of_stores, {"ids": [store_id]}, tuple_row):
         raise UnknownStore([store_id])
     await _require_free(connection, found, store_id)
-    given = {"location_id": location_id, "store_id": store_id, "because": because, "by": by}
-    await execute(connection, DECISIONS.link_location, given)
-    taken = await execute(
-        connection, DECISIONS.take_platform_id, {**given, "platform_store_id": found.platform_store_id}
+    parameters = {"location_id": location_id, "store_id": store_id, "because": reason, "by": by}
+    await execute(connection, DECISIONS.link_location, parameters)
+    updated_count = await execute(
+        connection, DECISIONS.take_platform_id, {**parameters, "platform_store_id": found.platform_store_id}
     )
-    if taken:
-        await execute(connection, DECISIONS.settle_old_ids, {**given, "because": f"location {location_id} has its id"})
-    return bool(taken)
+    if updated_count:
+        await execute(
+            connection, DECISIONS.settle_old_ids, {**parameters, "because": f"location {location_id} has its id"}
+        )
+    return bool(updated_count)
 
 
-async def reject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+async def reject_location(connection: Connection, location_id: int, *, by: str, reason: str) -> None:
     """Reject a location; discovery never validates it again. Raises UnknownLocation, LocationRefused."""
-    found = await _locked(connection, location_id, UNDECIDED, "rejected")
+    found = await _lock_location(connection, location_id, UNDECIDED, "rejected")
     if found.store_id is not None:
         raise LocationRefused(f"location {location_id} belongs to store {found.store_id}")
-    await _decide(connection, location_id, LocationStatus.REJECTED, by, because)
+    await _decide(connection, location_id, LocationStatus.REJECTED, by, reason)
 
 
-async def unreject_location(connection: Connection, location_id: int, *, by: str, because: str) -> None:
+async def unreject_location(connection: Connection, location_id: int, *, by: str, reason: str) -> None:
     """Undo a rejection; the next discovery validates the location again. Raises UnknownLocation, LocationRefused."""
-    found = await _locked(connection, location_id, {LocationStatus.REJECTED}, "taken back")
+    found = await _lock_location(connection, location_id, {LocationStatus.REJECTED}, "taken back")
     has_id = found.platform_store_id is not None
     status = LocationStatus.DISCOVERED if has_id else LocationStatus.NEEDS_INVESTIGATION
-    await _decide(connection, location_id, status, by, because)
+    await _decide(connection, location_id, status, by, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,20 +120,20 @@ async def find_by_entry(connection: Connection, entry: str, *, other_than: str |
     return rows[0] if rows else None
 
 
-async def investigate_store(connection: Connection, store_id: int, *, by: str, because: str) -> int | None:
+async def investigate_store(connection: Connection, store_id: int, *, by: str, reason: str) -> int | None:
     """Mark the location of a store's id as needing investigation; the store stays as it is.
 
     Returns the location's id; None for a store without an id, or if a person has rejected that location.
     """
     return await _investigate(
-        connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": because}
+        connection, INVESTIGATIONS.investigate_store, {"store_id": store_id, "by": by, "because": reason}
     )
 
 
-async def investigate_entry(connection: Connection, entry: str, *, by: str, because: str) -> int | None:
+async def investigate_entry(connection: Connection, entry: str, *, by: str, reason: str) -> int | None:
     """Record an entry point that leads nowhere; return its location's id, or None if it is decided."""
     return await _investigate(
-        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": because}
+        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": reason}
     )
 
 
@@ -141,13 +143,15 @@ async def settle_entry(connection: Connection, entry: str, platform_store_id: st
     await execute(connection, INVESTIGATIONS.settle_entry, parameters)
 
 
-async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, because: str) -> None:
-    given = {"location_id": location_id, "status": status, "because": because, "by": by}
-    await execute(connection, DECISIONS.decide_location, given)
+async def _decide(connection: Connection, location_id: int, status: LocationStatus, by: str, reason: str) -> None:
+    parameters = {"location_id": location_id, "status": status, "because": reason, "by": by}
+    await execute(connection, DECISIONS.decide_location, parameters)
 
 
-async def _locked(connection: Connection, location_id: int, allowed: Container[str], what: str) -> _Locked:
-    rows = await fetch(connection, DECISIONS.lock_location, {"location_id": location_id}, class_row(_Locked))
+async def _lock_location(
+    connection: Connection, location_id: int, allowed: Container[str], what: str
+) -> _LockedLocation:
+    rows = await fetch(connection, DECISIONS.lock_location, {"location_id": location_id}, class_row(_LockedLocation))
     if not rows:
         raise UnknownLocation(location_id)
     if rows[0].status not in allowed:
@@ -156,9 +160,9 @@ async def _locked(connection: Connection, location_id: int, allowed: Container[s
     return rows[0]
 
 
-async def _require_free(connection: Connection, found: _Locked, store_id: int) -> None:
-    given = {"platform_store_id": found.platform_store_id}
-    owners = await fetch(connection, DECISIONS.store_by_platform_id, given, scalar_row)
+async def _require_free(connection: Connection, found: _LockedLocation, store_id: int) -> None:
+    parameters = {"platform_store_id": found.platform_store_id}
+    owners = await fetch(connection, DECISIONS.store_by_platform_id, parameters, scalar_row)
     for owner in {*owners, *filter(None, [found.store_id])} - {store_id}:
         raise LocationRefused(f"location {found.id} has the id of store {owner}")
 

@@ -11,7 +11,7 @@ from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import UnknownLocation
 from storecrawl.catalog.sql import LOCATIONS
-from storecrawl.statements import Connection, containing, fetch
+from storecrawl.statements import Connection, containing_pattern, fetch
 
 __all__ = [
     "Location",
@@ -120,7 +120,7 @@ async def list_locations(connection: Connection, criteria: LocationFilter) -> li
         "status": criteria.status,
         "state": criteria.state,
         "city": criteria.city,
-        "pattern": containing(criteria.text),
+        "pattern": containing_pattern(criteria.text),
         "after": criteria.after,
         "limit": criteria.limit,
     }

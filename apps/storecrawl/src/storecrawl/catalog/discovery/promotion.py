@@ -74,9 +74,9 @@ async def promote_locations(
 async def _promote(good: Sequence[Candidate], connection: Connection, by: str) -> list[int]:
     if not good:
         return []
-    again = {"ids": [each.id for each in good], "because": SEEN_AGAIN, "by": by}
-    await execute(connection, LOCATIONS.restore_locations, again)
-    await execute(connection, LOCATIONS.reopen_locations, {**again, "because": MEETS_ALL})
+    restoration = {"ids": [each.id for each in good], "because": SEEN_AGAIN, "by": by}
+    await execute(connection, LOCATIONS.restore_locations, restoration)
+    await execute(connection, LOCATIONS.reopen_locations, {**restoration, "because": MEETS_ALL})
     ids = [each.id for each in good if each.store_id is None]
     found = {"ids": ids, "because": MEETS_ALL, "by": by}
     promoted = await fetch(connection, LOCATIONS.promote_locations, found, tuple_row)
@@ -124,12 +124,12 @@ def _slug(candidate: Candidate) -> str | None:
 
 def _menu(candidate: Candidate) -> str | None:
     # The platform also lists stores that only advertise there. They have no category at all.
-    has_none = candidate.menu_url is None and _said(candidate).get("activeCategories") == []
+    has_none = candidate.menu_url is None and _platform_object(candidate).get("activeCategories") == []
     return "it has no menu on the platform" if has_none else None
 
 
 def _open(candidate: Candidate) -> str | None:
-    status = str(_said(candidate).get("status")).strip().lower()
+    status = str(_platform_object(candidate).get("status")).strip().lower()
     return f"its status on the platform is {status}" if status.replace(" ", "_") in CLOSED else None
 
 
@@ -141,7 +141,7 @@ def _place(candidate: Candidate, covered: Collection[str]) -> str | None:
     return None
 
 
-def _said(candidate: Candidate) -> Mapping[str, Any]:
+def _platform_object(candidate: Candidate) -> Mapping[str, Any]:
     return candidate.raw if isinstance(candidate.raw, dict) else {}
 
 

@@ -121,8 +121,8 @@ def _compound(member: Record) -> Compound | None:
     return Compound(name=name, value=usable, unit=unit)
 
 
-def _distinct(keyed: Iterable[tuple[object, T]]) -> tuple[T, ...]:
+def _distinct(keyed_values: Iterable[tuple[object, T]]) -> tuple[T, ...]:
     found: dict[object, T] = {}
-    for key, value in keyed:
+    for key, value in keyed_values:
         found.setdefault(key, value)
     return tuple(found.values())[:MOST]

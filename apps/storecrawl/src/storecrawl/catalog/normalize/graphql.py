@@ -43,7 +43,7 @@ KEY_MEMBERS = ("_id", "id", "cName")
 
 
 @dataclass(frozen=True, slots=True)
-class _ByOption:
+class _OptionData:
     """Data of options that is joined by their text, never by position."""
 
     children: Mapping[str, Record]
@@ -91,21 +91,25 @@ def _details(record: Record) -> Details:
 
 def _specials(record: Record) -> Iterable[Special]:
     data = record_at(record, "specialData")
-    return [_special(stated, kind) for kind in ("sale", "bogo") for stated in records_at(data, f"{kind}Specials")]
+    return [
+        _special(special_record, kind)
+        for kind in ("sale", "bogo")
+        for special_record in records_at(data, f"{kind}Specials")
+    ]
 
 
-def _special(stated: Record, kind: str) -> Special:
-    target, discount = decimal_of(stated.get("targetPrice")), decimal_of(stated.get("discount"))
+def _special(special_record: Record, kind: str) -> Special:
+    target, discount = decimal_of(special_record.get("targetPrice")), decimal_of(special_record.get("discount"))
     types = {
-        "target_price": target is not None or stated.get("targetPrice") is True,
-        "percent": stated.get("percentDiscount") is True,
-        "dollars": stated.get("dollarDiscount") is True,
+        "target_price": target is not None or special_record.get("targetPrice") is True,
+        "percent": special_record.get("percentDiscount") is True,
+        "dollars": special_record.get("dollarDiscount") is True,
     }
     return Special(
-        external_id=identifier(stated.get("specialId"), NAME_LIMIT),
-        name=clean_text(stated.get("specialName"), NAME_LIMIT),
-        kind=label_of(stated.get("specialType")) or kind,
-        menu=menu_of(stated.get("menuType")),
+        external_id=identifier(special_record.get("specialId"), NAME_LIMIT),
+        name=clean_text(special_record.get("specialName"), NAME_LIMIT),
+        kind=label_of(special_record.get("specialType")) or kind,
+        menu=menu_of(special_record.get("menuType")),
         discount_type=next((name for name, is_so in types.items() if is_so), None),
         discount=discount if target is None else target,
     )
@@ -115,38 +119,38 @@ def _options(record: Record) -> tuple[OptionDraft, ...]:
     options = record.get("Options")
     if not isinstance(options, list):
         raise Unusable("Options is missing" if options is None else "Options is not a list")
-    beside = _beside(record)
-    return tuple(_option(record, position, option, beside) for position, option in enumerate(options))
+    data = _option_data(record)
+    return tuple(_option(record, position, option, data) for position, option in enumerate(options))
 
 
-def _beside(record: Record) -> _ByOption:
+def _option_data(record: Record) -> _OptionData:
     below = (clean_text(option) for option in list_at(record, "optionsBelowThreshold"))
-    return _ByOption(
-        children=_by_option(records_at(record_at(record, "POSMetaData"), "children")),
-        inventory=_by_option(records_at(record, "manualInventory")),
-        legacy=_by_option(records_at(record, "quantities")),
+    return _OptionData(
+        children=_key_by_option(records_at(record_at(record, "POSMetaData"), "children")),
+        inventory=_key_by_option(records_at(record, "manualInventory")),
+        legacy=_key_by_option(records_at(record, "quantities")),
         below=frozenset(option for option in below if option),
     )
 
 
-def _by_option(members: list[Record]) -> dict[str, Record]:
+def _key_by_option(members: list[Record]) -> dict[str, Record]:
     named = ((clean_text(member.get("option")), member) for member in reversed(members))
     return {option: member for option, member in named if option}
 
 
-def _option(record: Record, position: int, option: object, beside: _ByOption) -> OptionDraft:
+def _option(record: Record, position: int, option: object, data: _OptionData) -> OptionDraft:
     name = clean_text(option) or ""
-    child = beside.children.get(name, EMPTY)
+    child = data.children.get(name, EMPTY)
     return OptionDraft(
         option=option,
         prices=_prices(record, position, child),
         quantity=quantity_of(
             child.get("quantityAvailable"),
             child.get("quantity"),
-            beside.inventory.get(name, EMPTY).get("inventory"),
-            beside.legacy.get(name, EMPTY).get("quantity"),
+            data.inventory.get(name, EMPTY).get("inventory"),
+            data.legacy.get(name, EMPTY).get("quantity"),
         ),
-        below_threshold=name in beside.below,
+        below_threshold=name in data.below,
         dose_mg=child.get("canonicalEffectivePotencyMg"),
         sku=child.get("canonicalSKU") or record_at(record, "POSMetaData").get("canonicalSKU"),
         canonical_id=child.get("canonicalID"),
@@ -155,9 +159,9 @@ def _option(record: Record, position: int, option: object, beside: _ByOption) ->
 
 
 def _prices(record: Record, position: int, child: Record) -> Prices:
-    common = _at(record, "Prices", position)
-    rec = stated_cents(_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
-    med = stated_cents(_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
+    common = _value_at(record, "Prices", position)
+    rec = stated_cents(_value_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
+    med = stated_cents(_value_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
     return Prices(
         rec=rec,
         med=med,
@@ -166,12 +170,12 @@ def _prices(record: Record, position: int, child: Record) -> Prices:
     )
 
 
-def _at(record: Record, name: str, position: int) -> object:
+def _value_at(record: Record, name: str, position: int) -> object:
     values = list_at(record, name)
     return values[position] if position < len(values) else None
 
 
 def _special_at(record: Record, name: str, position: int) -> object:
     """Return the special price at a position; ignored if there are more or fewer of them than options."""
-    trusted = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
-    return _at(record, name, position) if trusted else None
+    is_parallel = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
+    return _value_at(record, name, position) if is_parallel else None

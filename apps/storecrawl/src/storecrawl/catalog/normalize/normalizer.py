@@ -31,7 +31,7 @@ _READERS: Final = {
 
 
 @dataclass(slots=True)
-class _Merged:
+class _MergedRecords:
     records: dict[str, tuple[int, Record]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     duplicates: int = 0
@@ -46,18 +46,18 @@ def normalize(document: object) -> Menu:
     raw = recognise(document)
     reader = _READERS[raw.shape]
     merged = _merge(raw.records, reader.key_members)
-    refused, products = [*merged.refused, *_unread(raw)], []
+    refused, products = [*merged.refused, *_unread_refusals(raw)], []
     for external_id, (index, record) in merged.records.items():
         product = _read(reader, external_id, index, record, refused)
         if product is not None:
             products.append(product)
     if raw.record_count and not products:
         reason = _nothing_usable(raw, refused)
-        raise NotAMenu(reason, record_count=raw.record_count, refused=_in_order(refused))
+        raise NotAMenu(reason, record_count=raw.record_count, refused=_sort_refusals(refused))
     return Menu(
         shape=raw.shape,
         products=tuple(products),
-        refused=_in_order(refused),
+        refused=_sort_refusals(refused),
         record_count=raw.record_count,
         duplicates=merged.duplicates,
         total_count=raw.total_count,
@@ -65,8 +65,8 @@ def normalize(document: object) -> Menu:
     )
 
 
-def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
-    merged = _Merged()
+def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _MergedRecords:
+    merged = _MergedRecords()
     for index, record in enumerate(records):
         if not isinstance(record, dict):
             merged.refused.append(_refusal(index, None, "it is not an object"))
@@ -83,13 +83,13 @@ def _merge(records: Iterable[object], key_members: tuple[str, ...]) -> _Merged:
     return merged
 
 
-def _unread(raw: MenuRecords) -> Iterable[Refusal]:
+def _unread_refusals(raw: MenuRecords) -> Iterable[Refusal]:
     """Return the records that the fetch could not read. They come last, since the document does not contain them."""
-    for index, noted in enumerate(raw.refused, start=len(raw.records)):
-        reason = clean_text(noted.get("reason"), REASON_LIMIT) or "it could not be read"
-        place = clean_text(noted.get("place"), REASON_LIMIT)
+    for index, entry in enumerate(raw.refused, start=len(raw.records)):
+        reason = clean_text(entry.get("reason"), REASON_LIMIT) or "it could not be read"
+        place = clean_text(entry.get("place"), REASON_LIMIT)
         where = f" ({place})" if place else ""
-        yield _refusal(index, identifier(noted.get("externalId"), ID_LIMIT), f"{reason}{where}")
+        yield _refusal(index, identifier(entry.get("externalId"), ID_LIMIT), f"{reason}{where}")
 
 
 def _key(record: Record, members: tuple[str, ...]) -> str | None:
@@ -112,7 +112,7 @@ def _refusal(index: int, external_id: str | None, reason: str) -> Refusal:
     return Refusal(index=index, external_id=external_id, option=None, reason=reason)
 
 
-def _in_order(refused: list[Refusal]) -> tuple[Refusal, ...]:
+def _sort_refusals(refused: list[Refusal]) -> tuple[Refusal, ...]:
     return tuple(sorted(refused, key=lambda refusal: refusal.index))
 
 

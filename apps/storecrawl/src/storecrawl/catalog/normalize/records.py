@@ -60,11 +60,11 @@ def merge(earlier: Record, later: Record) -> Record:
     stated = {name: value for name, value in later.items() if value is not None}
     options, earlier_options = stated.get("Options"), earlier.get("Options")
     if options is None and earlier_options is not None:
-        return {**earlier, **_apart(stated)}
-    return {**(earlier if options == earlier_options else _apart(earlier)), **stated}
+        return {**earlier, **_option_fields(stated)}
+    return {**(earlier if options == earlier_options else _option_fields(earlier)), **stated}
 
 
-def _apart(record: Record) -> Record:
+def _option_fields(record: Record) -> Record:
     return {name: value for name, value in record.items() if name not in BESIDE_OPTIONS}
 
 
@@ -82,18 +82,18 @@ def clean_text(value: object, limit: int = RAW_LIMIT) -> str | None:
     """Decode entities, drop invisible characters, collapse blanks, trim, cut; None if nothing is left."""
     if not isinstance(value, str):
         return None
-    cleaned = _cleaned_label(value) if len(value) <= LABEL_LENGTH else _cleaned(value)
+    cleaned = _cleaned_label(value) if len(value) <= LABEL_LENGTH else _clean(value)
     return cleaned[:limit].rstrip() or None
 
 
-def _cleaned(text: str) -> str:
+def _clean(text: str) -> str:
     decoded = _REFERENCE.sub(lambda found: html.unescape(found[0]), text)
     visible = _INVISIBLE.sub("", _SURROGATE.sub("\ufffd", decoded))
     return " ".join(visible.split())
 
 
 # Menus repeat the same few hundred options, categories, brands and effects.
-_cleaned_label = lru_cache(maxsize=4_096)(_cleaned)
+_cleaned_label = lru_cache(maxsize=4_096)(_clean)
 
 
 def identifier(value: object, limit: int) -> str | None:

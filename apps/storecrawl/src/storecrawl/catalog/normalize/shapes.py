@@ -88,14 +88,14 @@ def _from_graphql(document: Record, section: Record) -> MenuRecords:
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
         raise NotAMenu(f"filteredProducts has no list of products{error}")
-    noted = record_at(document, "fetched")
-    complete = noted.get("complete")
+    fetch_report = record_at(document, "fetched")
+    complete = fetch_report.get("complete")
     return MenuRecords(
         shape=Shape.GRAPHQL,
         records=products,
         total_count=_total(section),
         stated_complete=complete if isinstance(complete, bool) else None,
-        refused=records_at(noted, "refused"),
+        refused=records_at(fetch_report, "refused"),
     )
 
 
@@ -122,25 +122,28 @@ def _from_list(products: object, document: object, total: int | None) -> MenuRec
 def _from_pages(pages: Sequence[Record]) -> MenuRecords:
     """Return the records of several pages captured one after another; an unreadable one makes the menu incomplete."""
     read: list[MenuRecords] = []
-    lost: list[tuple[int, NotAMenu]] = []
+    unreadable_pages: list[tuple[int, NotAMenu]] = []
     for number, page in enumerate(pages):
         try:
             read.append(_from_object(page))
         except NotAMenu as problem:
-            lost.append((number, problem))
+            unreadable_pages.append((number, problem))
     if not read:
-        raise lost[0][1]
+        raise unreadable_pages[0][1]
     shapes = sorted({each.shape for each in read if each.records}) or [read[0].shape]
     if len(shapes) > 1:
         raise NotAMenu(f"pages of several forms: {', '.join(shapes)}")
-    told = [{"reason": f"an unreadable page: {problem.reason}", "place": f"page {number}"} for number, problem in lost]
-    is_part = bool(lost) or any(each.stated_complete is False for each in read)
+    page_refusals = [
+        {"reason": f"an unreadable page: {problem.reason}", "place": f"page {number}"}
+        for number, problem in unreadable_pages
+    ]
+    is_part = bool(unreadable_pages) or any(each.stated_complete is False for each in read)
     return MenuRecords(
         shape=shapes[0],
         records=[record for each in read for record in each.records],
         total_count=max((each.total_count for each in read if each.total_count is not None), default=None),
         stated_complete=False if is_part else None,
-        refused=[*(record for each in read for record in each.refused), *told],
+        refused=[*(record for each in read for record in each.refused), *page_refusals],
     )
 
 
@@ -164,8 +167,8 @@ def _total(section: Record) -> int | None:
 
 def _is_filtered(section: Record) -> bool:
     """Return whether a list is a filtered part of the menu, so that its count is that of the part."""
-    asked = section.get("filter")
-    return isinstance(asked, str) and any(map(str.isalnum, asked))
+    search_text = section.get("filter")
+    return isinstance(search_text, str) and any(map(str.isalnum, search_text))
 
 
 def _shape_of(record: object) -> Shape | None:

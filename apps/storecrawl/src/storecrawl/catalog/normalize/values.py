@@ -191,19 +191,19 @@ def potency_of(content: object, legacy: object = None) -> Potency | None:
     if not isinstance(content, Mapping):
         return potency_between([legacy if content is None else content], None)
     for figures in _figures(content):
-        if any(_stated(figure) is not None for figure in figures):
+        if any(_parse_figure(figure) is not None for figure in figures):
             return potency_between(figures, content.get("unit"))
     return potency_between([legacy], None)
 
 
 def potency_between(figures: Iterable[object], unit: object) -> Potency | None:
     """Return the range of the usable figures, or None if there are none. A unit next to a figure counts."""
-    stated = [figure for figure in map(_stated, figures) if figure is not None]
+    stated = [figure for figure in map(_parse_figure, figures) if figure is not None]
     known = next((own for _, own in stated if own is not None), unit_of(unit))
     usable = [value for value, _ in stated if is_possible(value, known)]
     if not usable:
         return None
-    return Potency(lo=_rounded(min(usable)), hi=_rounded(max(usable)), unit=known)
+    return Potency(lo=_round(min(usable)), hi=_round(max(usable)), unit=known)
 
 
 def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
@@ -213,7 +213,7 @@ def _figures(content: Mapping[str, object]) -> Iterable[Sequence[object]]:
     yield _BETWEEN.split(formatted) if isinstance(formatted, str) else ()
 
 
-def _stated(figure: object) -> tuple[Decimal, PotencyUnit | None] | None:
+def _parse_figure(figure: object) -> tuple[Decimal, PotencyUnit | None] | None:
     found = _WITH_UNIT.fullmatch(figure.strip()) if isinstance(figure, str) else None
     value = decimal_of(found["number"] if found else figure)
     return None if value is None else (value, unit_of(found["unit"]) if found else None)
@@ -230,7 +230,7 @@ def is_possible(value: Decimal, unit: PotencyUnit | None) -> bool:
     return 0 <= value <= highest
 
 
-def _rounded(value: Decimal) -> Decimal:
+def _round(value: Decimal) -> Decimal:
     return value.quantize(STEP, rounding=ROUND_HALF_UP)
 
 

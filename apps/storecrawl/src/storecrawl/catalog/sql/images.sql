@@ -56,7 +56,7 @@ order by image.due_at, image.id
 limit %(limit)s
 
 
--- name: keep_image
+-- name: store_image
 -- Record a fetched image and when to check it again.
 -- returns: nothing
 update storecrawl.images
@@ -74,7 +74,7 @@ set due_at = clock_timestamp() + %(again)s::interval,
 where id = %(id)s
 
 
--- name: put_off_image
+-- name: postpone_image
 -- Record why nothing new was fetched, if nothing was, and when to try again, if ever.
 -- returns: nothing
 update storecrawl.images

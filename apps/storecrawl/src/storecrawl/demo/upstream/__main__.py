@@ -66,20 +66,20 @@ def _options(arguments: argparse.Namespace) -> UpstreamOptions:
 
 
 async def _serve(options: UpstreamOptions, parent: int | None) -> None:
-    stopped = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
     async with LocalUpstream(options) as upstream:
         sys.stdout.write(f"{upstream.url}\n")
         sys.stdout.flush()
-        while not stopped.is_set() and parent in {None, os.getppid()}:
-            await _wait(stopped, None if parent is None else PARENT_POLL_SECONDS)
+        while not stop_event.is_set() and parent in {None, os.getppid()}:
+            await _wait(stop_event, None if parent is None else PARENT_POLL_SECONDS)
 
 
-async def _wait(stopped: asyncio.Event, seconds: float | None) -> None:
+async def _wait(stop_event: asyncio.Event, seconds: float | None) -> None:
     try:
         async with asyncio.timeout(seconds):
-            await stopped.wait()
+            await stop_event.wait()
     except TimeoutError:
         pass
 

@@ -8,7 +8,7 @@ import msgspec
 from graphql import GraphQLError, GraphQLResolveInfo, execute_sync
 
 from storecrawl.demo.upstream.menus import MenuPart
-from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryBook, UnknownHash
+from storecrawl.demo.upstream.queries import PRODUCTS_FIELD, BadQuery, QueryStore, UnknownHash
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
 
@@ -60,7 +60,7 @@ class Answerer:
     def __init__(self, world: World) -> None:
         self._world = world
         self._schema = make_schema()
-        self.queries = QueryBook(self._schema)
+        self.queries = QueryStore(self._schema)
         self._encode = msgspec.json.Encoder().encode
         self._root = {
             "filteredDispensaries": self._stores,
@@ -94,13 +94,13 @@ class Answerer:
             operation_name=request.operation_name,
         )
         if result.errors:
-            return self._failed(result.errors[0])
+            return self._error_answer(result.errors[0])
         data: dict[str, Any] = result.data or {}
         if prepared.whole_products and pages:
             data["filteredProducts"][PRODUCTS_FIELD] = [msgspec.Raw(product) for product in pages[0].products]
         return Answer(200, self._encode({"data": data}))
 
-    def _failed(self, first: GraphQLError) -> Answer:
+    def _error_answer(self, first: GraphQLError) -> Answer:
         # An error in the variables occurs before execution and has no path.
         if first.path is None:
             return self.error(first.message, "BAD_USER_INPUT", 400)
@@ -113,7 +113,7 @@ class Answerer:
         return self._world.cities(state)
 
     def _search(self, _: GraphQLResolveInfo[list[MenuPart]], **arguments: Any) -> dict[str, Any]:
-        return {"results": self._world.matching(arguments["searchTerm"], arguments["limit"])}
+        return {"results": self._world.find_matching(arguments["searchTerm"], arguments["limit"])}
 
     def _products(self, info: GraphQLResolveInfo[list[MenuPart]], **arguments: Any) -> dict[str, Any]:
         page = self._world.page(arguments["filter"], arguments["page"], arguments["perPage"])

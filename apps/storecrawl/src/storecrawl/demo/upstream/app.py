@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from storecrawl.demo.upstream.answers import Answer, Answerer, Extensions, GraphqlRequest
 from storecrawl.demo.upstream.draws import Draw
-from storecrawl.demo.upstream.fault_answers import BLOCKED_PAGE, TrueAnswer, failed_response, sent
+from storecrawl.demo.upstream.fault_answers import BLOCKED_PAGE, TrueAnswer, failed_response, to_response
 from storecrawl.demo.upstream.faults import (
     ANSWER_FAULTS,
     FIRST_PAGE_FAULTS,
@@ -50,12 +50,12 @@ class DialChange(msgspec.Struct):
 
 
 class UpstreamServer:
-    """The state behind the endpoints; `app` is the ASGI application. Requests for a `walled` store get a 403."""
+    """The state behind the endpoints; `app` is the ASGI application. Requests for `forbidden_stores` get a 403."""
 
     def __init__(self, options: UpstreamOptions) -> None:
         self.world = World(options)
         self.faults = FaultPlan(options.seed, options.failures)
-        self.walled: frozenset[str] = frozenset()
+        self.forbidden_stores: frozenset[str] = frozenset()
         self._answerer = Answerer(self.world)
         self.app = Starlette(
             routes=[
@@ -90,35 +90,35 @@ class UpstreamServer:
 
     async def _graphql(self, http: Request) -> Response:
         if http.method == "GET" and not http.headers.get(PREFLIGHT_HEADER):
-            return self._refused(f"A GET request needs the header {PREFLIGHT_HEADER}.")
+            return self._bad_request(f"A GET request needs the header {PREFLIGHT_HEADER}.")
         try:
             request = await _request_of(http)
         except ValueError as error:
-            return self._refused(f"The request is not a GraphQL request: {error}")
-        if _asked_about(request) & self.walled:
+            return self._bad_request(f"The request is not a GraphQL request: {error}")
+        if _requested_stores(request) & self.forbidden_stores:
             return HTMLResponse(BLOCKED_PAGE, 403)
         operation = request.operation_name or "anonymous"
         fault = self.faults.next_fault(operation, _possible_faults(request))
         if fault is FaultKind.ROTATED:
             self.forget_queries()
         if fault is None or fault is FaultKind.ROTATED:
-            return sent(self._answerer.answer(request))
-        return await self._failed(fault, lambda: self._answerer.answer(request))
+            return to_response(self._answerer.answer(request))
+        return await self._failed_response(fault, lambda: self._answerer.answer(request))
 
     async def _menu_page(self, http: Request) -> Response:
         fault = self.faults.next_fault(WEB_PAGE, WEB_FAULTS)
         name, root = http.path_params["name"], str(http.base_url).rstrip("/")
         if fault is not None:
-            return await self._failed(fault, lambda: Answer(200, NO_MENU.encode(), "text/html"))
+            return await self._failed_response(fault, lambda: Answer(200, NO_MENU.encode(), "text/html"))
         return menu_page(self.world, name, root)
 
-    async def _failed(self, fault: FaultKind, true_answer: TrueAnswer) -> Response:
+    async def _failed_response(self, fault: FaultKind, true_answer: TrueAnswer) -> Response:
         draw = Draw("failed", self.faults.requests.total())
         return await failed_response(fault, self.faults.dial, draw, true_answer)
 
-    def _refused(self, message: str) -> Response:
+    def _bad_request(self, message: str) -> Response:
         answer: Answer = self._answerer.error(message, "BAD_REQUEST", 400)
-        return sent(answer)
+        return to_response(answer)
 
     async def _advance(self, http: Request) -> Response:
         try:
@@ -130,7 +130,7 @@ class UpstreamServer:
     async def _set_failures(self, http: Request) -> Response:
         try:
             change = msgspec.json.decode(await http.body(), type=DialChange)
-            self.faults.dial = _changed(self.faults.dial, change)
+            self.faults.dial = _apply_change(self.faults.dial, change)
         except ValueError as error:
             return _bad_control(error)
         return Response(msgspec.json.encode(self.faults.dial), media_type="application/json")
@@ -148,7 +148,7 @@ def _possible_faults(request: GraphqlRequest) -> frozenset[FaultKind]:
     return ANSWER_FAULTS | first_page | (HASH_FAULTS if request.query is None else frozenset())
 
 
-def _asked_about(request: GraphqlRequest) -> set[str]:
+def _requested_stores(request: GraphqlRequest) -> set[str]:
     variables = request.variables or {}
     filters = (variables.get("productsFilter"), variables.get("dispensaryFilter"))
     objects = [each for each in filters if isinstance(each, dict)]
@@ -176,10 +176,12 @@ async def _picture(http: Request) -> Response:
     return Response(content, media_type="image/png", headers={"ETag": tag})
 
 
-def _changed(dial: FaultDial, change: DialChange) -> FaultDial:
-    given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
-    kept = {name: getattr(dial, name) for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")}
-    return FaultDial(**(kept | given))
+def _apply_change(dial: FaultDial, change: DialChange) -> FaultDial:
+    changed_values = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not None}
+    current_values = {
+        name: getattr(dial, name) for name in ("failure_rate", "weights", "slow_seconds", "retry_after_seconds")
+    }
+    return FaultDial(**(current_values | changed_values))
 
 
 def _bad_control(error: ValueError) -> Response:

@@ -8,7 +8,7 @@ import msgspec
 
 from storecrawl.demo.upstream import words
 from storecrawl.demo.upstream.categories import CATEGORIES
-from storecrawl.demo.upstream.draws import Draw, Weighted
+from storecrawl.demo.upstream.draws import Draw, WeightedValues
 from storecrawl.demo.upstream.products import WorldProduct
 from storecrawl.demo.upstream.stores import WorldStore
 
@@ -42,18 +42,18 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
 
-_COUNTS = Weighted({0: 0.15, 1: 0.25, 2: 0.35, 3: 0.25})
-_SCOPES = Weighted({Scope.CATEGORY: 0.5, Scope.BRANDS: 0.46, Scope.EVERYTHING: 0.04})
-_PERCENTS = Weighted({10: 0.05, 15: 0.1, 20: 0.15, 25: 0.35, 30: 0.1, 35: 0.15, 40: 0.1})
+_COUNTS = WeightedValues({0: 0.15, 1: 0.25, 2: 0.35, 3: 0.25})
+_SCOPES = WeightedValues({Scope.CATEGORY: 0.5, Scope.BRANDS: 0.46, Scope.EVERYTHING: 0.04})
+_PERCENTS = WeightedValues({10: 0.05, 15: 0.1, 20: 0.15, 25: 0.35, 30: 0.1, 35: 0.15, 40: 0.1})
 
 
 def campaigns_at(seed: int, store: WorldStore, step: int) -> tuple[Campaign, ...]:
     """Return a store's campaigns at a step."""
     habits = Draw(seed, "campaign habits", store.number)
-    period = habits.whole(10, 42)
-    season = (step + habits.whole(0, period - 1)) // period
+    period = habits.integer(10, 42)
+    season = (step + habits.integer(0, period - 1)) // period
     draw = Draw(seed, "campaigns", store.number, season)
-    return tuple(_campaign(draw) for _ in range(draw.weighted(_COUNTS)))
+    return tuple(_campaign(draw) for _ in range(draw.pick_weighted(_COUNTS)))
 
 
 def best_price(price: int, campaigns: tuple[Campaign, ...]) -> int:
@@ -63,8 +63,8 @@ def best_price(price: int, campaigns: tuple[Campaign, ...]) -> int:
 
 
 def _campaign(draw: Draw) -> Campaign:
-    category, percent = draw.weighted(CATEGORIES), draw.weighted(_PERCENTS)
-    scope, is_bundle = draw.weighted(_SCOPES), draw.chance(0.06)
+    category, percent = draw.pick_weighted(CATEGORIES), draw.pick_weighted(_PERCENTS)
+    scope, is_bundle = draw.pick_weighted(_SCOPES), draw.chance(0.06)
     what = {Scope.CATEGORY: category.plural, Scope.BRANDS: "Select Brands", Scope.EVERYTHING: "Storewide"}[scope]
     offer = "Buy 1 Get 1" if is_bundle else f"{percent}% OFF"
     name = (
@@ -77,7 +77,7 @@ def _campaign(draw: Draw) -> Campaign:
         name=name,
         scope=scope,
         category=category.key,
-        brand_group=draw.whole(0, BRAND_GROUPS - 1),
+        brand_group=draw.integer(0, BRAND_GROUPS - 1),
         percent=percent,
         is_bundle=is_bundle,
     )

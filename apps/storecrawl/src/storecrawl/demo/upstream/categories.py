@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from storecrawl.demo.upstream.draws import Weighted
+from storecrawl.demo.upstream.draws import WeightedValues
 
 
 class Potency(StrEnum):
@@ -27,7 +27,7 @@ class Category(msgspec.Struct, frozen=True, kw_only=True):
     singular: str
     plural: str
     subcategories: tuple[str | None, ...]
-    sizes: Weighted[str]
+    sizes: WeightedValues[str]
     reference_grams: float
     price_median: int
     price_sigma: float
@@ -63,7 +63,7 @@ FLOWER = Category(
     singular="Flower",
     plural="Flower",
     subcategories=("premium", "small-buds", "infused-buds", "shake", "whole-flower", None),
-    sizes=Weighted({"3.5g": 0.55, "7g": 0.18, "14g": 0.1, "28g": 0.09, "1g": 0.08}),
+    sizes=WeightedValues({"3.5g": 0.55, "7g": 0.18, "14g": 0.1, "28g": 0.09, "1g": 0.08}),
     reference_grams=3.5,
     price_median=3_750,
     price_sigma=0.33,
@@ -78,7 +78,7 @@ PRE_ROLLS = Category(
     singular="Pre-Rolls",
     plural="Pre-Rolls",
     subcategories=("singles", "packs", "infused-pre-roll", None),
-    sizes=Weighted({"1g": 0.5, ".5g": 0.16, "2.5g": 0.08, "3.5g": 0.1, "1.5g": 0.06, "2g": 0.06, "0.75g": 0.04}),
+    sizes=WeightedValues({"1g": 0.5, ".5g": 0.16, "2.5g": 0.08, "3.5g": 0.1, "1.5g": 0.06, "2g": 0.06, "0.75g": 0.04}),
     reference_grams=1.0,
     price_median=1_200,
     price_sigma=0.42,
@@ -92,7 +92,7 @@ VAPORIZERS = Category(
     singular="Vaporizers",
     plural="Vaporizers",
     subcategories=("cured-resin-cartridge", "live-resin-cartridge", "disposable", "cartridges", None),
-    sizes=Weighted({"1g": 0.48, ".5g": 0.34, "0.5g": 0.06, "2g": 0.07, ".3g": 0.05}),
+    sizes=WeightedValues({"1g": 0.48, ".5g": 0.34, "0.5g": 0.06, "2g": 0.07, ".3g": 0.05}),
     reference_grams=0.75,
     price_median=3_750,
     price_sigma=0.3,
@@ -106,7 +106,7 @@ CONCENTRATES = Category(
     singular="Concentrate",
     plural="Concentrates",
     subcategories=("live-resin", "sugar", "sauce", "rosin", "badder", "rso", None),
-    sizes=Weighted({"1g": 0.82, ".5g": 0.09, "2g": 0.05, "3.5g": 0.02, "3g": 0.02}),
+    sizes=WeightedValues({"1g": 0.82, ".5g": 0.09, "2g": 0.05, "3.5g": 0.02, "3g": 0.02}),
     reference_grams=1.0,
     price_median=3_900,
     price_sigma=0.33,
@@ -120,7 +120,7 @@ EDIBLES = Category(
     singular="Edible",
     plural="Edibles",
     subcategories=("gummies", "chocolates", "baked-goods", "drinks", "capsules", None),
-    sizes=Weighted(
+    sizes=WeightedValues(
         {
             "N/A": 0.25,
             "100mg": 0.2,
@@ -143,7 +143,7 @@ ORAL = Category(
     singular="Oral",
     plural="Oral",
     subcategories=("sublingual", "troches"),
-    sizes=Weighted({"N/A": 1.0}),
+    sizes=WeightedValues({"N/A": 1.0}),
     reference_grams=1.0,
     price_median=2_800,
     price_sigma=0.35,
@@ -156,7 +156,7 @@ TINCTURES = Category(
     singular="Tincture",
     plural="Tinctures",
     subcategories=("sublingual", None),
-    sizes=Weighted({"N/A": 0.5, "1oz": 0.3, "1000mg": 0.2}),
+    sizes=WeightedValues({"N/A": 0.5, "1oz": 0.3, "1000mg": 0.2}),
     reference_grams=1.0,
     price_median=4_000,
     price_sigma=0.35,
@@ -169,7 +169,7 @@ TOPICALS = Category(
     singular="Topicals",
     plural="Topicals",
     subcategories=("balms", "lotions", None),
-    sizes=Weighted({"N/A": 0.6, "2oz": 0.2, "100mg": 0.2}),
+    sizes=WeightedValues({"N/A": 0.6, "2oz": 0.2, "100mg": 0.2}),
     reference_grams=1.0,
     price_median=3_000,
     price_sigma=0.4,
@@ -182,7 +182,7 @@ ACCESSORIES = Category(
     singular="Accessories",
     plural="Accessories",
     subcategories=("grinders", "batteries", "trays", "dab-tools", "papers", None),
-    sizes=Weighted({"N/A": 1.0}),
+    sizes=WeightedValues({"N/A": 1.0}),
     reference_grams=1.0,
     price_median=2_600,
     price_sigma=1.0,
@@ -195,7 +195,7 @@ APPAREL = Category(
     singular="Apparel",
     plural="Apparel",
     subcategories=("default", None),
-    sizes=Weighted({"N/A": 1.0}),
+    sizes=WeightedValues({"N/A": 1.0}),
     reference_grams=1.0,
     price_median=2_800,
     price_sigma=0.35,
@@ -205,7 +205,7 @@ APPAREL = Category(
     several_sizes=0.5,
 )
 
-CATEGORIES: Weighted[Category] = Weighted(
+CATEGORIES: WeightedValues[Category] = WeightedValues(
     {
         FLOWER: 0.28,
         PRE_ROLLS: 0.17,
@@ -219,7 +219,7 @@ CATEGORIES: Weighted[Category] = Weighted(
         APPAREL: 0.01,
     }
 )
-STRAINS: Weighted[str] = Weighted(
+STRAINS: WeightedValues[str] = WeightedValues(
     {
         "Hybrid": 0.46,
         "Indica": 0.25,

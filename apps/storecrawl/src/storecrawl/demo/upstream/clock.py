@@ -18,18 +18,18 @@ class SimulatedClock:
     def __init__(self, *, step_seconds: float, epoch: float | None) -> None:
         self._step_seconds = step_seconds
         self._epoch = time.time() if epoch is None else epoch
-        self._advanced = 0
+        self._advanced_steps = 0
 
     @property
     def step(self) -> int:
         if self._step_seconds == 0:
-            return self._advanced
-        return self._advanced + max(0, int((time.time() - self._epoch) / self._step_seconds))
+            return self._advanced_steps
+        return self._advanced_steps + max(0, int((time.time() - self._epoch) / self._step_seconds))
 
     def advance(self, steps: int) -> int:
         if steps < 0:
             raise ValueError(f"simulated time cannot go back: {steps} steps")
-        self._advanced += steps
+        self._advanced_steps += steps
         return self.step
 
 

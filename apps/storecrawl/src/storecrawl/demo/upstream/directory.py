@@ -82,10 +82,10 @@ class StoreDirectory:
     def search(self, search: AreaSearch, step: int) -> list[WorldStore]:
         return [store for store in self.open_until(step) if search.holds(store)]
 
-    def matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
+    def find_matching(self, term: str, limit: int, step: int) -> list[WorldStore]:
         """Return at most `limit` stores with all words of the term in name, slug or city, ignoring case."""
         words = term.casefold().split()
-        found = (store for store in self.open_until(step) if all(word in _searched(store) for word in words))
+        found = (store for store in self.open_until(step) if all(word in _search_text(store) for word in words))
         return [store for store, _ in zip(found, range(limit), strict=False)]
 
     def cities(self, state: str, step: int) -> dict[City, int]:
@@ -105,5 +105,5 @@ class StoreDirectory:
         self._by_name[store.slug] = self._by_name[store.id] = store
 
 
-def _searched(store: WorldStore) -> str:
+def _search_text(store: WorldStore) -> str:
     return f"{store.name} {store.slug} {store.city.name}".casefold()

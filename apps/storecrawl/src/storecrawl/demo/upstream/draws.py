@@ -17,7 +17,7 @@ _WORDS = struct.Struct("<16I")
 _ALPHANUMERICS = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-class Weighted(Generic[T]):
+class WeightedValues(Generic[T]):
     """Values with their weights, summed once so that a draw is cheap."""
 
     __slots__ = ("bounds", "values")
@@ -50,10 +50,10 @@ class Draw:
     def pick(self, values: Sequence[T]) -> T:
         return values[int(self.share() * len(values))]
 
-    def weighted(self, values: Weighted[T]) -> T:
+    def pick_weighted(self, values: WeightedValues[T]) -> T:
         return values.at(self.share())
 
-    def whole(self, low: int, high: int) -> int:
+    def integer(self, low: int, high: int) -> int:
         """Return an integer from low to high, both included."""
         return low + int(self.share() * (high - low + 1))
 

@@ -20,7 +20,7 @@ Document = dict[str, Any]
 TrueAnswer = Callable[[], Answer]
 
 
-def sent(answer: Answer) -> Response:
+def to_response(answer: Answer) -> Response:
     """Return the response of an answer."""
     return Response(answer.body, answer.status, media_type=answer.media_type)
 
@@ -32,8 +32,8 @@ async def failed_response(fault: FaultKind, dial: FaultDial, draw: Draw, true_an
         return refusal
     if fault is FaultKind.SLOW:
         await asyncio.sleep(dial.slow_seconds)
-        return sent(true_answer())
-    return _cut(true_answer()) if fault is FaultKind.CUT else _distorted(fault, draw, true_answer())
+        return to_response(true_answer())
+    return _cut(true_answer()) if fault is FaultKind.CUT else _distort(fault, draw, true_answer())
 
 
 def _refusal(fault: FaultKind, dial: FaultDial, draw: Draw) -> Response | None:
@@ -61,12 +61,12 @@ async def _half(body: bytes) -> AsyncIterator[bytes]:
     raise ConnectionAbortedError("the connection is cut on purpose")
 
 
-def _distorted(fault: FaultKind, draw: Draw, answer: Answer) -> Response:
+def _distort(fault: FaultKind, draw: Draw, answer: Answer) -> Response:
     document: Document = msgspec.json.decode(answer.body)
     data: Document | None = document.get("data")
     if data is not None:
         _DISTORTIONS[fault](document, data, draw)
-    return sent(Answer(answer.status, msgspec.json.encode(document)))
+    return to_response(Answer(answer.status, msgspec.json.encode(document)))
 
 
 def _put_errors(document: Document, data: Document, draw: Draw) -> None:
@@ -84,9 +84,9 @@ def _empty_page(_: Document, data: Document, draw: Draw) -> None:
 
 def _truncate(_: Document, data: Document, draw: Draw) -> None:
     page = data["filteredProducts"]
-    kept = len(page["products"]) // draw.whole(5, 20)
-    page["products"] = page["products"][:kept]
-    page["queryInfo"] |= {"totalCount": kept, "totalPages": min(1, kept)}
+    kept_count = len(page["products"]) // draw.integer(5, 20)
+    page["products"] = page["products"][:kept_count]
+    page["queryInfo"] |= {"totalCount": kept_count, "totalPages": min(1, kept_count)}
 
 
 def _drift(_: Document, data: Document, draw: Draw) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from storecrawl.demo.upstream.draws import Draw, Weighted
+from storecrawl.demo.upstream.draws import Draw, WeightedValues
 
 LONGEST_SLOW_SECONDS = 600.0
 DAY_SECONDS = 86_400
@@ -87,6 +87,6 @@ class FaultPlan:
         weights = {kind: weight for kind, weight in self.dial.weights.items() if weight > 0.0 and kind in possible}
         if not weights:
             return None
-        fault = draw.weighted(Weighted(weights))
+        fault = draw.pick_weighted(WeightedValues(weights))
         self.faults[fault] += 1
         return fault

@@ -72,7 +72,7 @@ class LocalUpstream:
 
     def wall_off(self, *store_ids: str) -> None:
         """Return 403 for all requests about these stores from now on."""
-        self._server.walled = frozenset(store_ids)
+        self._server.forbidden_stores = frozenset(store_ids)
 
     def forget_queries(self) -> None:
         """Forget all persisted-query hashes, like an upstream that rotates them."""

@@ -19,14 +19,14 @@ def menu_page(world: World, name: str, root: str) -> Response:
     """Return the web page of a store's menu; `root` is this server's address."""
     store = world.store_at(name)
     if store is None:
-        former = world.store_once_at(name)
-        return HTMLResponse(NO_MENU, 404) if former is None else _moved(former, root)
+        former = world.former_store(name)
+        return HTMLResponse(NO_MENU, 404) if former is None else _redirect(former, root)
     if name != store.slug:
         return RedirectResponse(_address(store, root), 302)
     return HTMLResponse(_page(store, canonical=_address(store, root), data=True))
 
 
-def _moved(store: WorldStore, root: str) -> Response:
+def _redirect(store: WorldStore, root: str) -> Response:
     match store.number % 4:
         case 0:
             return RedirectResponse(_address(store, root), 301)

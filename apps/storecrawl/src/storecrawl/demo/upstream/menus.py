@@ -84,7 +84,7 @@ class MenuPart:
     total_pages: int
 
 
-class MenuBook:
+class MenuCache:
     """Writes menus on first use and caches the last used ones."""
 
     def __init__(self, options: UpstreamOptions) -> None:
@@ -112,10 +112,10 @@ class MenuBook:
             self._menus.popitem(last=False)
         return self._menus[key]
 
-    def offered(self, store: WorldStore, step: int) -> set[str]:
+    def offered_products(self, store: WorldStore, step: int) -> set[str]:
         """Return the ids of all products on a store's menu at a step that somebody may buy."""
         listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
-        return {each.placement.id for each in listings if not _is_for_nobody(each.placement, store)}
+        return {each.placement.id for each in listings if not _is_on_no_list(each.placement, store)}
 
     def _write(self, store: WorldStore, step: int) -> list[Entry]:
         return [self._entry(listing) for listing in self._listings(store, step)]
@@ -155,18 +155,18 @@ class MenuBook:
             cents=listing.offer.prices[0],
             medical_only=placement.medical_only,
             adult_only=placement.adult_only,
-            shown=self._shown(listing, full),
+            shown=self._visible_document(listing, full),
             full=full,
         )
 
-    def _shown(self, listing: Listing, full: bytes) -> bytes | None:
+    def _visible_document(self, listing: Listing, full: bytes) -> bytes | None:
         offer = listing.offer.above_threshold()
         if offer is None or offer is listing.offer:
             return None if offer is None else full
         return self._encode(product_document(msgspec.structs.replace(listing, offer=offer)))
 
 
-def _is_for_nobody(placement: Placement, store: WorldStore) -> bool:
+def _is_on_no_list(placement: Placement, store: WorldStore) -> bool:
     """Return whether a product is on neither list: stores for everybody have separate lists for patients and others."""
     return store.kind is StoreKind.BOTH and placement.medical_only and placement.adult_only
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from storecrawl.demo.upstream.draws import Weighted
+from storecrawl.demo.upstream.draws import WeightedValues
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,5 +105,5 @@ CITIES: tuple[City, ...] = (
     ),
 )
 
-CITIES_BY_SIZE = Weighted({city: 1.0 / (rank % 5 + 1) for rank, city in enumerate(CITIES)})
+CITIES_BY_SIZE = WeightedValues({city: 1.0 / (rank % 5 + 1) for rank, city in enumerate(CITIES)})
 """The first cities of the list get more stores than the others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from storecrawl.demo.upstream.draws import Draw, Weighted
+from storecrawl.demo.upstream.draws import Draw, WeightedValues
 from storecrawl.demo.upstream.products import WorldProduct
 from storecrawl.demo.upstream.shelf_life import Offer
 from storecrawl.demo.upstream.stores import StockSource, WorldStore
@@ -13,7 +13,7 @@ SHARE_OF_POS_PRODUCTS = 0.92
 
 Document = dict[str, Any]
 
-_ORDERS = Weighted({"same": 0.8, "reversed": 0.08, "fewer": 0.06, "none": 0.06})
+_ORDERS = WeightedValues({"same": 0.8, "reversed": 0.08, "fewer": 0.06, "none": 0.06})
 """Children may be in another order than the options, and some or all may be missing."""
 
 
@@ -22,7 +22,7 @@ def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: D
     if store.habits.stock_source is not StockSource.POS or not draw.chance(SHARE_OF_POS_PRODUCTS):
         return None
     brand = product.brand
-    sku = f"{draw.whole(100_000, 999_999)}"
+    sku = f"{draw.integer(100_000, 999_999)}"
     return {
         "canonicalID": sku,
         "canonicalSKU": f"SKU-{sku}",
@@ -32,12 +32,12 @@ def pos_document(store: WorldStore, product: WorldProduct, offer: Offer, draw: D
         "canonicalCategory": product.category.singular,
         "canonicalImgUrl": None,
         "canonicalPackageId": None,
-        "children": _ordered(_children(product, offer, sku), draw.weighted(_ORDERS)),
+        "children": _reorder(_children(product, offer, sku), draw.pick_weighted(_ORDERS)),
         "__typename": "POSMetaData",
     }
 
 
-def _ordered(children: list[Document], order: str) -> list[Document]:
+def _reorder(children: list[Document], order: str) -> list[Document]:
     match order:
         case "reversed":
             return children[::-1]

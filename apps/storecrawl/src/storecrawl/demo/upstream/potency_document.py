@@ -22,7 +22,7 @@ Document = dict[str, Any]
 def potency_document(product: WorldProduct, draw: Draw) -> Document:
     """Return the strengths of a product."""
     if product.category.potency is Potency.NONE:
-        return _unstated()
+        return _no_potency()
     is_legacy = draw.chance(SHARE_LEGACY_ONLY)
     thc = None if is_legacy else _content(*_thc(product, draw))
     return {
@@ -37,7 +37,7 @@ def potency_document(product: WorldProduct, draw: Draw) -> Document:
     }
 
 
-def _unstated() -> Document:
+def _no_potency() -> Document:
     return {
         "THC": None,
         "CBD": None,
@@ -82,12 +82,12 @@ def _cannabinoids(product: WorldProduct, draw: Draw) -> list[Document]:
             "cannabinoid": {"name": name, "__typename": "Cannabinoid"},
             "__typename": "Products_CannabinoidV2",
         }
-        for name in words.CANNABINOIDS[: draw.whole(0, 3)]
+        for name in words.CANNABINOIDS[: draw.integer(0, 3)]
     ]
 
 
 def _terpenes(draw: Draw) -> list[Document]:
-    first = draw.whole(0, len(words.TERPENES) - 2)
+    first = draw.integer(0, len(words.TERPENES) - 2)
     return [
         {
             "id": slugify(name).lower(),
@@ -101,5 +101,5 @@ def _terpenes(draw: Draw) -> list[Document]:
 
 
 def _effects(draw: Draw) -> Document:
-    first = draw.whole(0, len(words.EFFECTS) - 4)
-    return {name: draw.whole(4, 10) for name in words.EFFECTS[first : first + 4]}
+    first = draw.integer(0, len(words.EFFECTS) - 4)
+    return {name: draw.integer(4, 10) for name in words.EFFECTS[first : first + 4]}

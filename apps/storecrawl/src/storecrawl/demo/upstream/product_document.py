@@ -69,7 +69,7 @@ def product_document(listing: Listing) -> Document:
 def _identity(listing: Listing, draw: Draw) -> Document:
     name = listing.product.name
     slug = slugify(name).lower()
-    created_at = epoch_text(listing.placement.first_step, draw.whole(0, STEP_MILLISECONDS - 1))
+    created_at = epoch_text(listing.placement.first_step, draw.integer(0, STEP_MILLISECONDS - 1))
     return {
         "_id": listing.placement.id,
         "id": listing.placement.id,
@@ -110,7 +110,7 @@ def _class(product: WorldProduct, draw: Draw) -> Document:
         "subcategory": product.subcategory,
         "strainType": product.strain_type,
         "description": product.description,
-        "weight": draw.whole(1, 15),
+        "weight": draw.integer(1, 15),
         "popularSortKey": round(draw.share(), 6),
         "measurements": _measurements(draw) if draw.chance(0.05) else None,
     }

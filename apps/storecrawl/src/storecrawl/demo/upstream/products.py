@@ -97,14 +97,14 @@ def make_product(seed: int, owner: str, place: int, generation: int, shelf: Shel
         type_name=category.plural if habits.names_types_plural else category.singular,
         brand=title.brand,
         name=_name(title, sizes[0]),
-        strain_type="N/A" if category.potency is Potency.NONE else draw.weighted(STRAINS),
+        strain_type="N/A" if category.potency is Potency.NONE else draw.pick_weighted(STRAINS),
         subcategory=draw.pick(category.subcategories),
         description=_sentences(draw, 4),
-        options=tuple(_spelled(size, category, habits) for size in sizes),
+        options=tuple(_size_text(size, category, habits) for size in sizes),
         prices=_prices(draw, category, sizes, habits),
         price_moves=tuple(draw.pick(PRICE_MOVES) for _ in range(4)),
-        price_period=draw.whole(20, 90),
-        price_phase=draw.whole(0, 359),
+        price_period=draw.integer(20, 90),
+        price_phase=draw.integer(0, 359),
         thc=_thc(draw, category),
         image=draw.object_id(),
         enterprise_id=draw.uuid() if owner.startswith("chain") else None,
@@ -125,14 +125,14 @@ def _brand(draw: Draw, number: int) -> Brand:
 
 def _sizes(draw: Draw, category: Category) -> tuple[str, ...]:
     if not draw.chance(category.several_sizes):
-        return (draw.weighted(category.sizes),)
+        return (draw.pick_weighted(category.sizes),)
     choices = APPAREL_SIZES if category is APPAREL else FLOWER_SIZES
-    count = draw.whole(2, len(choices))
-    first = draw.whole(0, len(choices) - count)
+    count = draw.integer(2, len(choices))
+    first = draw.integer(0, len(choices) - count)
     return choices[first : first + count]
 
 
-def _spelled(size: str, category: Category, habits: MenuHabits) -> str:
+def _size_text(size: str, category: Category, habits: MenuHabits) -> str:
     if category.key == "concentrates" and habits.marks_concentrates and size == "1g":
         return "1gC"
     return OUNCES.get(size, size) if category is FLOWER and habits.weighs_in_ounces else size
@@ -155,16 +155,16 @@ def _thc(draw: Draw, category: Category) -> float:
 
 
 def _sentences(draw: Draw, most: int) -> str:
-    return " ".join(draw.pick(words.DESCRIPTION_PARTS) for _ in range(draw.whole(0, most)))
+    return " ".join(draw.pick(words.DESCRIPTION_PARTS) for _ in range(draw.integer(0, most)))
 
 
 def _title(draw: Draw, shelf: Shelf) -> Title:
-    category = draw.weighted(CATEGORIES)
+    category = draw.pick_weighted(CATEGORIES)
     brand = None if draw.chance(SHARE_WITHOUT_BRAND) else shelf.brands[int(BRANDS * draw.share() ** 1.6)]
     return Title(
         category=category,
         brand=brand,
-        what=_what(draw, category),
+        what=_product_noun(draw, category),
         gap="  " if draw.chance(0.018) else " ",
         form="{what}{gap}| {size}" if shelf.habits.writes_pipes else draw.pick(words.NAME_FORMS),
     )
@@ -178,7 +178,7 @@ def _name(title: Title, size: str) -> str:
     return title.form.format(brand=brand, what=title.what, gap=title.gap, size=shown)
 
 
-def _what(draw: Draw, category: Category) -> str:
+def _product_noun(draw: Draw, category: Category) -> str:
     if category is ACCESSORIES:
         return f"{draw.pick(words.GEAR)}{draw.pick(words.GEAR_TAILS)}"
     if category is APPAREL:

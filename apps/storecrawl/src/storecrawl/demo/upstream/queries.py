@@ -52,35 +52,35 @@ class PreparedQuery:
     whole_products: bool
 
 
-class QueryBook:
+class QueryStore:
     """Prepares query texts, and stores those sent with their hash, which is then sufficient."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         self._texts: OrderedDict[str, str] = OrderedDict()
-        self._prepared = lru_cache(maxsize=256)(self._prepare)
+        self._cached_query = lru_cache(maxsize=256)(self._prepare)
 
     def find(self, text: str | None, digest: str | None) -> PreparedQuery:
         """Return the query of a text, a hash, or both. Raises BadQuery, UnknownHash."""
         if text is None:
-            return self._prepared(self._remembered(digest))
-        prepared = self._prepared(text)
+            return self._cached_query(self._find_text(digest))
+        prepared = self._cached_query(text)
         if digest is not None:
-            self._remember(text, digest)
+            self._store_text(text, digest)
         return prepared
 
     def forget(self) -> None:
         """Forget all hashes, like an upstream that rotates them."""
         self._texts.clear()
 
-    def _remembered(self, digest: str | None) -> str:
+    def _find_text(self, digest: str | None) -> str:
         if digest is None:
             raise BadQuery("The request has neither a query nor a persisted-query hash.", "BAD_REQUEST")
         if digest not in self._texts:
             raise UnknownHash(digest)
         return self._texts[digest]
 
-    def _remember(self, text: str, digest: str) -> None:
+    def _store_text(self, text: str, digest: str) -> None:
         if sha256(text.encode()).hexdigest() != digest:
             raise BadQuery("The persisted-query hash does not match the query.", "BAD_REQUEST")
         self._texts[digest] = text
@@ -101,7 +101,7 @@ class QueryBook:
 def _without_whole_products(document: DocumentNode, schema: GraphQLSchema) -> PreparedQuery:
     remover = _ProductsRemover(Selections(document), schema)
     pruned = visit(document, remover)
-    is_whole = remover.removed == 1
+    is_whole = remover.removed_count == 1
     return PreparedQuery(document=pruned if is_whole else document, whole_products=is_whole)
 
 
@@ -139,13 +139,13 @@ class Selections:
 class _ProductsRemover(Visitor):
     def __init__(self, selections: Selections, schema: GraphQLSchema) -> None:
         super().__init__()
-        self.removed = 0
+        self.removed_count = 0
         self._selections = selections
         self._product = schema.get_type(PRODUCT_TYPE)
 
     def enter_field(self, node: FieldNode, *_: Any) -> Any:
         is_plain = node.name.value == PRODUCTS_FIELD and node.alias is None and not node.directives
         if is_plain and self._selections.covers(node.selection_set, self._product):
-            self.removed += 1
+            self.removed_count += 1
             return REMOVE
         return None

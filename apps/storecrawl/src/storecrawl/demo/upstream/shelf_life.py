@@ -70,16 +70,16 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
         """Return the offer without nearly sold-out options, as customers see it; None if none is left."""
         if not any(self.below_threshold):
             return self
-        kept = [number for number, below in enumerate(self.below_threshold) if not below]
-        return self._only(kept) if kept else None
+        numbers = [number for number, below in enumerate(self.below_threshold) if not below]
+        return self._only(numbers) if numbers else None
 
-    def _only(self, kept: list[int]) -> Offer:
+    def _only(self, numbers: list[int]) -> Offer:
         return Offer(
-            options=tuple(self.options[number] for number in kept),
-            prices=tuple(self.prices[number] for number in kept),
-            special_prices=tuple(self.special_prices[number] for number in kept) if self.special_prices else (),
-            stock=None if self.stock is None else tuple(self.stock[number] for number in kept),
-            below_threshold=(False,) * len(kept),
+            options=tuple(self.options[number] for number in numbers),
+            prices=tuple(self.prices[number] for number in numbers),
+            special_prices=tuple(self.special_prices[number] for number in numbers) if self.special_prices else (),
+            stock=None if self.stock is None else tuple(self.stock[number] for number in numbers),
+            below_threshold=(False,) * len(numbers),
             campaigns=self.campaigns,
         )
 
@@ -105,7 +105,7 @@ def last_change(seed: int, store: WorldStore, place: ShelfPlace, step: int, shar
 def make_placement(seed: int, store: WorldStore, place: ShelfPlace, generation: int) -> Placement:
     """Place a product in a store."""
     draw = Draw(seed, "placement", store.number, place.owner, place.number, generation)
-    top, period = draw.whole(4, 75), draw.whole(8, 30)
+    top, period = draw.integer(4, 75), draw.integer(8, 30)
     return Placement(
         id=draw.object_id(),
         first_step=place.started_at(generation),
@@ -113,8 +113,8 @@ def make_placement(seed: int, store: WorldStore, place: ShelfPlace, generation: 
         stock_top=top,
         restock_period=period,
         sold_per_step=0.0 if draw.chance(0.12) else top * draw.real(0.7, 1.3) / period,
-        phase=draw.whole(0, period - 1),
-        blip=draw.whole(0, BLIP_PERIOD - 1),
+        phase=draw.integer(0, period - 1),
+        blip=draw.integer(0, BLIP_PERIOD - 1),
         is_inactive=draw.chance(0.01),
         medical_only=store.kind is StoreKind.BOTH and draw.chance(0.04),
         adult_only=store.kind is StoreKind.BOTH and draw.chance(0.04),
@@ -146,13 +146,13 @@ def _places(seed: int, owner: str, count: int) -> list[ShelfPlace]:
 
 
 def _place(draw: Draw, owner: str, number: int) -> ShelfPlace:
-    lifetime = draw.whole(30, 240)
+    lifetime = draw.integer(30, 240)
     return ShelfPlace(
         number=number,
         owner=owner,
         lifetime=lifetime,
-        phase=draw.whole(0, lifetime - 1),
-        gap=draw.whole(0, lifetime // 8),
+        phase=draw.integer(0, lifetime - 1),
+        gap=draw.integer(0, lifetime // 8),
     )
 
 

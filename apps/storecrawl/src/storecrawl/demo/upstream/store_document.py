@@ -26,7 +26,7 @@ def store_document(store: WorldStore, seed: int, step: int, distance: float | No
         **_orders(draw),
         **_hours(draw),
         **_links(store, draw),
-        "createdAt": epoch_text(store.opened_at_step - draw.whole(6, 12_000)),
+        "createdAt": epoch_text(store.opened_at_step - draw.integer(6, 12_000)),
         "updatedAt": iso_text(step),
         "__typename": "Dispensary",
     }
@@ -63,7 +63,7 @@ def _place(store: WorldStore, draw: Draw, distance: float | None) -> Document:
         "fullName": f"{store.name}, {address}",
         "location": {
             "ln1": store.street,
-            "ln2": draw.pick((None, "", f"Suite {draw.whole(1, 40)}")),
+            "ln2": draw.pick((None, "", f"Suite {draw.integer(1, 40)}")),
             "city": store.city.name,
             "state": store.city.state.code,
             "zipcode": store.zip_code,
@@ -73,7 +73,7 @@ def _place(store: WorldStore, draw: Draw, distance: float | None) -> Document:
         },
         "timezone": store.city.state.timezone,
         "distance": None if distance is None else round(distance, 2),
-        "phone": f"555-01{draw.whole(0, 99):02d}",
+        "phone": f"555-01{draw.integer(0, 99):02d}",
         "email": f"hello@{store.slug.lower()}.test",
     }
 
@@ -83,7 +83,7 @@ def _licence(store: WorldStore, draw: Draw, step: int) -> Document:
         "medicalDispensary": store.kind is not StoreKind.ADULT,
         "recDispensary": store.kind is not StoreKind.MEDICAL,
         "medicalOnly": store.kind is StoreKind.MEDICAL,
-        "tier": draw.whole(1, 3),
+        "tier": draw.integer(1, 3),
         "activeCategories": ["Flower", "Vaporizers", "Edible", "Concentrate", "Accessories"],
         "hasMenuIntegration": store.habits.stock_source is StockSource.POS,
         "menuIntegration": _integration(store, step),
@@ -112,7 +112,7 @@ def _orders(draw: Draw) -> Document:
         "enabledOrderTypes": ["pickup", "delivery"] if delivers else ["pickup"],
         "deliveryInfo": {
             "withinBounds": None,
-            "fee": draw.whole(0, 15) if delivers else None,
+            "fee": draw.integer(0, 15) if delivers else None,
             "minimum": 50 if delivers else None,
             "feeType": "FIXED" if delivers else None,
             "__typename": "DeliveryInfo",
@@ -121,7 +121,7 @@ def _orders(draw: Draw) -> Document:
 
 
 def _hours(draw: Draw) -> Document:
-    opens, closes = f"{draw.whole(7, 10)}:00 AM", f"{draw.whole(7, 10)}:00 PM"
+    opens, closes = f"{draw.integer(7, 10)}:00 AM", f"{draw.integer(7, 10)}:00 PM"
     hours = {day: {"active": True, "start": opens, "end": closes} for day in WEEKDAYS}
     if draw.chance(0.15):
         hours["Sunday"] = {"active": False, "start": "", "end": ""}

@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from storecrawl.demo.upstream import words
-from storecrawl.demo.upstream.draws import Draw, Weighted
+from storecrawl.demo.upstream.draws import Draw, WeightedValues
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.places import CITIES_BY_SIZE, City
 
@@ -69,15 +69,15 @@ class WorldStore(msgspec.Struct, frozen=True, kw_only=True):
     habits: MenuHabits
 
 
-_STOCK_SOURCES = Weighted({StockSource.MANUAL: 0.62, StockSource.POS: 0.28, StockSource.NONE: 0.10})
-_CHAIN_RANKS = Weighted({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
+_STOCK_SOURCES = WeightedValues({StockSource.MANUAL: 0.62, StockSource.POS: 0.28, StockSource.NONE: 0.10})
+_CHAIN_RANKS = WeightedValues({chain: 1.0 / (chain + 3) for chain in range(CHAINS)})
 
 
 def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> WorldStore:
     """Create the store with this number; its slug may need a suffix to be unique."""
     draw = Draw(options.seed, "store", number)
-    city = draw.weighted(CITIES_BY_SIZE)
-    chain = draw.weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
+    city = draw.pick_weighted(CITIES_BY_SIZE)
+    chain = draw.pick_weighted(_CHAIN_RANKS) if draw.chance(SHARE_IN_CHAINS) else None
     chain_name = None if chain is None else _chain_name(options.seed, chain)
     name = _store_name(draw, chain_name, city)
     return WorldStore(
@@ -88,8 +88,8 @@ def make_store(options: UpstreamOptions, number: int, opened_at_step: int) -> Wo
         chain=chain,
         chain_name=chain_name,
         city=city,
-        street=f"{draw.whole(10, 9800)} {draw.pick(words.STREETS)}",
-        zip_code=f"{city.state.zip_prefix}{draw.whole(0, 999):03d}",
+        street=f"{draw.integer(10, 9800)} {draw.pick(words.STREETS)}",
+        zip_code=f"{city.state.zip_prefix}{draw.integer(0, 999):03d}",
         latitude=round(city.latitude + draw.real(-0.09, 0.09), 6),
         longitude=round(city.longitude + draw.real(-0.09, 0.09), 6),
         kind=_kind(draw, city),
@@ -138,7 +138,7 @@ def _kind(draw: Draw, city: City) -> StoreKind:
 
 def _menu_size(draw: Draw, options: UpstreamOptions) -> int:
     if draw.chance(SMALL_SHOP_SHARE):
-        size = draw.whole(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
+        size = draw.integer(options.menu_smallest, max(options.menu_smallest, SMALL_SHOP_LARGEST))
     else:
         size = round(draw.lognormal(options.menu_median, MENU_SIGMA))
     return min(options.menu_largest, max(options.menu_smallest, size))
@@ -152,6 +152,6 @@ def _habits(draw: Draw) -> MenuHabits:
         writes_pipes=draw.chance(0.6),
         prices_with_cents=draw.chance(0.35),
         medical_untaxed=draw.chance(0.25),
-        below_threshold=draw.whole(1, 4),
-        stock_source=draw.weighted(_STOCK_SOURCES),
+        below_threshold=draw.integer(1, 4),
+        stock_source=draw.pick_weighted(_STOCK_SOURCES),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from storecrawl.demo.upstream.clock import SimulatedClock
 from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
-from storecrawl.demo.upstream.menus import MenuBook, MenuFilter, MenuPart
+from storecrawl.demo.upstream.menus import MenuCache, MenuFilter, MenuPart
 from storecrawl.demo.upstream.options import UpstreamOptions
 from storecrawl.demo.upstream.store_document import city_document, store_document
 from storecrawl.demo.upstream.stores import StoreKind, WorldStore
@@ -26,7 +26,7 @@ class World:
         self.options = options
         self.clock = SimulatedClock(step_seconds=options.step_seconds, epoch=options.epoch)
         self.directory = StoreDirectory(options)
-        self._menus = MenuBook(options)
+        self._menus = MenuCache(options)
 
     def show_images_at(self, address: str) -> None:
         """Set the address of product images, before the first menu is served."""
@@ -43,12 +43,12 @@ class World:
     def store_at(self, name: str) -> WorldStore | None:
         return self.directory.find(name, self.clock.step)
 
-    def store_once_at(self, name: str) -> WorldStore | None:
+    def former_store(self, name: str) -> WorldStore | None:
         """Return the store that used to have a slug."""
         return self.directory.find_former(name, self.clock.step)
 
-    def matching(self, term: str, limit: int) -> list[Document]:
-        return [self._document(store) for store in self.directory.matching(term, limit, self.clock.step)]
+    def find_matching(self, term: str, limit: int) -> list[Document]:
+        return [self._document(store) for store in self.directory.find_matching(term, limit, self.clock.step)]
 
     def cities(self, state: str) -> list[Document]:
         return [city_document(city, stores) for city, stores in self.directory.cities(state, self.clock.step).items()]
@@ -60,10 +60,10 @@ class World:
             return NO_PAGE
         return self._menus.page(store, step, _menu_filter(arguments), number, size)
 
-    def offered(self, name: str, step: int) -> set[str]:
+    def offered_products(self, name: str, step: int) -> set[str]:
         """Return the ids of all products that a store offers at a step, to any customer and in any quantity."""
         store = self.directory.find(name, step)
-        return set() if store is None else self._menus.offered(store, step)
+        return set() if store is None else self._menus.offered_products(store, step)
 
     def _document(self, store: WorldStore, near: Nearby | None = None) -> Document:
         distance = None if near is None else near.miles_to(store)

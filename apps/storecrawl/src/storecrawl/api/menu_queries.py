@@ -13,7 +13,7 @@ from rolecall.web import Connections, Connects, PathId, Reads, refuses
 from storecrawl.catalog import StoredPayload, latest_payload
 from storecrawl.catalog.menu_query import GroupBy, MenuQuery, MenuRow, SortBy, aggregate, rows_of, select
 from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
-from storecrawl.serving.refusals import known
+from storecrawl.serving.refusals import catalog_errors_as_problems
 from storecrawl.serving.resources import HasResources, Resources
 
 router = APIRouter(prefix="/api/payloads/store/{store_id:int}", tags=["menus"])
@@ -169,7 +169,7 @@ Cents = Annotated[int | None, Field(ge=0, le=2**31 - 1)]
 Percent = Annotated[Decimal | None, Field(ge=0, le=100)]
 
 
-class Question(BaseModel):
+class MenuQueryParameters(BaseModel):
     """A query of a menu. Prices are in cents, THC is percent of weight, texts are compared case-insensitively."""
 
     model_config = ConfigDict(extra="forbid")
@@ -201,17 +201,21 @@ class Question(BaseModel):
 
 @router.get("/query", response_model_exclude_unset=True, responses=refuses(404, 409, 410, 503))
 async def query(
-    store_id: PathId, question: Annotated[Question, Query()], connects: Connects, resources: HasResources, _: Reads
+    store_id: PathId,
+    parameters: Annotated[MenuQueryParameters, Query()],
+    connects: Connects,
+    resources: HasResources,
+    _: Reads,
 ) -> MenuAnswer:
     """Return the matching products of the store's latest menu, in order."""
     payload, rows = await _latest_rows(store_id, connects, resources)
-    fitting = select(rows, question.to_query())
+    matches = select(rows, parameters.to_query())
     return MenuAnswer(
         payload=AskedPayload.model_validate(payload),
-        total=len(fitting),
-        limit=question.limit,
-        offset=question.offset,
-        items=[question.item(row) for row in fitting[question.offset : question.offset + question.limit]],
+        total=len(matches),
+        limit=parameters.limit,
+        offset=parameters.offset,
+        items=[parameters.item(row) for row in matches[parameters.offset : parameters.offset + parameters.limit]],
     )
 
 
@@ -231,7 +235,7 @@ async def sum_up(
 async def _latest_rows(
     store_id: int, connects: Connections, resources: Resources
 ) -> tuple[StoredPayload, list[MenuRow]]:
-    with known():
+    with catalog_errors_as_problems():
         async with connects() as connection:
             payload = await latest_payload(connection, store_id)
     return payload, rows_of(await resources.menu(payload))

@@ -20,7 +20,7 @@ STANDSTILL_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class FolderState:
     """The world of a folder: it was at `step` at the unix time `since`, and advances by one each `step_seconds`.
 
     Time does not advance with 0 seconds per step, or while no demo is running. `port` is the
@@ -34,9 +34,9 @@ class Memory:
     since: float
     step_seconds: float
 
-    def at(self, now: float) -> Memory:
-        gone = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
-        return replace(self, step=self.step + max(0.0, gone), since=now)
+    def at(self, now: float) -> FolderState:
+        elapsed_steps = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
+        return replace(self, step=self.step + max(0.0, elapsed_steps), since=now)
 
     def flags(self) -> dict[str, object]:
         pace = self.step_seconds or STANDSTILL_SECONDS
@@ -50,7 +50,7 @@ class Memory:
         }
 
 
-def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
+def load_state(folder: Path, options: DemoOptions, now: float) -> FolderState:
     """Return the folder's world with the given options, and store it.
 
     Raises ConfigError for another seed or fewer stores than the folder has, since its contents would not match.
@@ -58,7 +58,7 @@ def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
     known = _read(folder / FILE)
     if known is not None:
         _require_same_world(known, options, folder)
-    memory = Memory(
+    state = FolderState(
         port=free_port(known.port if known else None),
         stores=options.stores or (known.stores if known else STORES),
         seed=_seed(options, known),
@@ -66,20 +66,20 @@ def recall(folder: Path, options: DemoOptions, now: float) -> Memory:
         since=now,
         step_seconds=0.0 if options.once else options.step_seconds,
     )
-    keep(folder, memory)
-    return memory
+    save_state(folder, state)
+    return state
 
 
-def keep(folder: Path, memory: Memory) -> None:
+def save_state(folder: Path, state: FolderState) -> None:
     """Write the state atomically: a demo killed meanwhile leaves the old or the new one."""
     draft = folder / f"{FILE}.draft"
-    draft.write_bytes(msgspec.json.encode(memory))
+    draft.write_bytes(msgspec.json.encode(state))
     draft.replace(folder / FILE)
 
 
-def _read(file: Path) -> Memory | None:
+def _read(file: Path) -> FolderState | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Memory)
+        return msgspec.json.decode(file.read_bytes(), type=FolderState)
     except FileNotFoundError:
         return None
     except msgspec.DecodeError:
@@ -88,7 +88,7 @@ def _read(file: Path) -> Memory | None:
         ) from None
 
 
-def _require_same_world(known: Memory, options: DemoOptions, folder: Path) -> None:
+def _require_same_world(known: FolderState, options: DemoOptions, folder: Path) -> None:
     if _seed(options, known) != known.seed:
         raise ConfigError(
             f"{folder} has the world of seed {known.seed}; use another --data-dir for another seed",
@@ -103,12 +103,12 @@ def _require_same_world(known: Memory, options: DemoOptions, folder: Path) -> No
         )
 
 
-def _seed(options: DemoOptions, known: Memory | None) -> int:
+def _seed(options: DemoOptions, known: FolderState | None) -> int:
     if options.seed is not None:
         return options.seed
     return known.seed if known else SEED
 
 
-def _last_step(known: Memory) -> float:
+def _last_step(known: FolderState) -> float:
     """Return the last step that the world may have reached: the state of a killed demo is some seconds old."""
     return known.at(known.since + KEEP_SECONDS).step

@@ -49,7 +49,7 @@ def read_json(body: bytes) -> Any:
     """Parse a document. Raises NotJson."""
     plain = body.removeprefix(BYTE_ORDER_MARK)
     try:
-        return _parsed(plain)
+        return _parse(plain)
     except NotJson:
         _refuse_cut(plain)
         raise
@@ -63,7 +63,7 @@ def read_members(body: bytes, *path: str) -> tuple[Any, list[Unread]]:
     plain = body.removeprefix(BYTE_ORDER_MARK)
     _refuse_cut(plain)
     start, end, members = _list_at(plain, name=f'"{path[-1]}"'.encode(), level=len(path))
-    document = _parsed(plain[:start] + b"[]" + plain[end:])
+    document = _parse(plain[:start] + b"[]" + plain[end:])
     parent = document
     for name in path[:-1]:
         parent = parent.get(name) if isinstance(parent, dict) else None
@@ -84,9 +84,9 @@ def _read_each(texts: list[bytes]) -> tuple[list[Any], list[Unread]]:
     return members, unread
 
 
-def _parsed(text: bytes, room: int = ROOM) -> Any:
+def _parse(text: bytes, room: int = ROOM) -> Any:
     if room:
-        return _parsed(text, room - 1)
+        return _parse(text, room - 1)
     try:
         return msgspec.json.decode(text)
     except RecursionError:
@@ -97,20 +97,22 @@ def _parsed(text: bytes, room: int = ROOM) -> Any:
 
 def _member(text: bytes) -> Any:
     try:
-        return _parsed(text)
+        return _parse(text)
     except NotJson:
         pass
     try:
-        read = json.loads(text.decode("utf-8", "replace"), strict=False, parse_constant=_refused, parse_float=_finite)
+        read = json.loads(
+            text.decode("utf-8", "replace"), strict=False, parse_constant=_refuse_constant, parse_float=_finite
+        )
         whole = HALVES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(read, ensure_ascii=False))
     except RecursionError:
         raise NotJson("it is nested too deeply") from None
     except ValueError as problem:
         raise NotJson(f"its JSON cannot be read: {problem}") from None
-    return _parsed(whole.encode())
+    return _parse(whole.encode())
 
 
-def _refused(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -135,11 +137,11 @@ def _refuse_cut(text: bytes) -> None:
 
 def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tuple[int, int]]]:
     members: list[tuple[int, int]] = []
-    last, begun, begin = b"", -1, 0
+    last, list_start, begin = b"", -1, 0
     for kind, start, end, depth in _tokens(text):
-        if begun < 0:
+        if list_start < 0:
             if kind == b"[" and (depth, last) == (level, name):
-                begun, begin = start, end
+                list_start, begin = start, end
             elif kind == b'"':
                 last = text[start:end]
         elif kind == b"," and depth == level + 1:
@@ -148,13 +150,13 @@ def _list_at(text: bytes, *, name: bytes, level: int) -> tuple[int, int, list[tu
         elif kind == b"]" and depth == level:
             if members or text[begin:start].strip():
                 members.append((begin, start))
-            return begun, end, members
+            return list_start, end, members
     raise NotJson(str(_why_not(text)))
 
 
 def _why_not(text: bytes) -> NotJson:
     try:
-        _parsed(text)
+        _parse(text)
     except NotJson as problem:
         return problem
     return NotJson("it has no such list")

@@ -31,7 +31,7 @@ LONGEST_PROBLEM = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptMenu:
+class ArchivedMenu:
     """A menu whose files are written and whose rows are not."""
 
     written: WrittenPayload
@@ -59,37 +59,37 @@ class FetchArchive:
         menu = await upstream.menu_unless_same(platform_id, lists, self.newest.digests, keep=self.answers.append)
         return menu or self.newest
 
-    async def keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
+    async def write(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         """Write both files. If the task crashes before their rows are written, the sweep removes them."""
-        return await self.crawler.in_thread(self._keep, menu)
+        return await self.crawler.run_in_thread(self._write_files, menu)
 
-    def _keep(self, menu: FetchedMenu | NewestMenu) -> KeptMenu:
+    def _write_files(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         raw, payloads = self._write_raw(), self.crawler.payloads
         fetch = self._fetch(menu.digests)
         if isinstance(menu, NewestMenu):
             try:
-                written = payloads.write_again(self.store.id, menu.path, menu.sha256, menu.size_raw, **self._whose)
-                return KeptMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
+                written = payloads.write_again(self.store.id, menu.path, menu.sha256, menu.size_raw, **self._origin)
+                return ArchivedMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
             except PayloadError as trouble:
                 self.ctx.log.warning("The menu is merged again, since the previous file cannot be used: %s", trouble)
-                menu = self.crawler.upstream.merged(self.store.platform_store_id, self.answers)
-        written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._whose)
-        return KeptMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
+                menu = self.crawler.upstream.merge(self.store.platform_store_id, self.answers)
+        written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._origin)
+        return ArchivedMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
 
-    async def record(self, tx: Connection, kept: KeptMenu) -> int:
+    async def record(self, tx: Connection, menu: ArchivedMenu) -> int:
         """Write the rows of both; return the payload's id."""
         payload_id = await record_payload(
             tx,
-            kept.written,
+            menu.written,
             store_id=self.store.id,
             task_id=self.ctx.task_id,
             fetched_at=self.fetched_at,
-            product_count=kept.product_count,
+            product_count=menu.product_count,
         )
-        await record_raw_menu(tx, kept.raw, kept.fetch, payload_id=payload_id)
+        await record_raw_menu(tx, menu.raw, menu.fetch, payload_id=payload_id)
         return payload_id
 
-    async def keep_refused(self, problem: Exception) -> None:
+    async def archive_refused(self, problem: Exception) -> None:
         """Store responses that did not result in a menu; of the store's earlier ones, keep the newest few.
 
         Responses rejected by their status alone, or missing ones, are described by the error.
@@ -97,7 +97,7 @@ class FetchArchive:
         if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
             return
         try:
-            raw = await self.crawler.in_thread(self._write_raw)
+            raw = await self.crawler.run_in_thread(self._write_raw)
         except (PayloadError, OSError) as trouble:
             self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
@@ -105,20 +105,20 @@ class FetchArchive:
         async with self.ctx.transaction() as tx:
             await record_raw_menu(tx, raw, self._fetch(), problem=reason)
             beyond = await refused_beyond(tx, self.store.id)
-        await self._forget([each.id for each in beyond], [each.storage_path for each in beyond])
+        await self._remove([each.id for each in beyond], [each.storage_path for each in beyond])
 
-    async def _forget(self, ids: Sequence[int], paths: Sequence[str]) -> None:
+    async def _remove(self, ids: Sequence[int], paths: Sequence[str]) -> None:
         if ids:
             # The file is removed first: if its row were marked too early, the file could stay forever.
-            await self.crawler.in_thread(self.crawler.payloads.remove, paths)
+            await self.crawler.run_in_thread(self.crawler.payloads.remove, paths)
             async with self.ctx.transaction() as tx:
                 await mark_raw_expired(tx, ids)
 
     def _write_raw(self) -> WrittenPayload:
-        return self.crawler.payloads.write_raw(self.store.id, write_raw_pages(self.answers), **self._whose)
+        return self.crawler.payloads.write_raw(self.store.id, write_raw_pages(self.answers), **self._origin)
 
     @property
-    def _whose(self) -> dict[str, int]:
+    def _origin(self) -> dict[str, int]:
         return {"task_id": self.ctx.task_id, "attempt": self.ctx.attempt}
 
     def _fetch(self, digests: Sequence[str] = ()) -> Fetch:
@@ -132,7 +132,7 @@ class FetchArchive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer:
+class ArchivedAnswer:
     """A response whose file is written and whose row is not."""
 
     kind: AnswerKind
@@ -151,10 +151,12 @@ class KeptAnswer:
         )
 
 
-async def keep_answer(
+async def archive_answer(
     ctx: Context, crawler: Crawler, kind: AnswerKind, subject: str, records: Sequence[object]
-) -> KeptAnswer:
+) -> ArchivedAnswer:
     """Write a response to a file. If the task crashes before its row is written, the sweep removes the file."""
-    document = await crawler.in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
-    written = await crawler.in_thread(crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt)
-    return KeptAnswer(kind=kind, subject=subject, records=len(records), written=written)
+    document = await crawler.run_in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
+    written = await crawler.run_in_thread(
+        crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt
+    )
+    return ArchivedAnswer(kind=kind, subject=subject, records=len(records), written=written)
