@@ -1,6 +1,6 @@
-"""Judges a soak by what it left behind: the producers' notes, the handlers' runs, the task tables.
+"""Judges a soak by its records: the producers' notes, the handlers' runs and the task tables.
 
-It calls nothing of the engine.
+It does not call the engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_SHOWN = 5
 # worker that is frozen or killed within a second of the record may not have called the handler either.
 MOST_BETWEEN = 2
 
-# Each law is a query for those who broke it.
+# Each law is a query that returns its violations.
 LAWS = {
     "an acknowledged task is lost": """
         select acked.id from unnest(%(acked)s::bigint[]) as acked (id)
@@ -252,7 +252,7 @@ LAWS_OF_EVERY_MOMENT = (
     "a schedule's occasion was fired twice",
     "a task was parked though its key had room",
 )
-# Why tasks may fail here: as planned, for want of a database where they use one, or, where it is their last attempt, with their worker.
+# Why tasks may fail here: as planned, because a handler had no database, or with their worker on the last attempt.
 BY_OTHERS = r"^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
 PLANNED = rf"chaos\.workload\.Planned|did not finish within|did not begin within 1 s|{BY_OTHERS}"
 LOST = "^the lease ran out|^its worker died|^the deadline passed|^its worker was stopped"
@@ -262,7 +262,7 @@ DATABASE = (
 )
 TRANSACTING = ["settle", "linger", "family", "insist", "poison", "seal"]
 
-# What must have happened, or the soak has proved nothing.
+# Without these events, the soak has proved nothing.
 BITES = {
     "rescued": "select count(*) from rolecall.task_events where kind = 'crashed'",
     "takeovers": """
@@ -310,9 +310,9 @@ BITES = {
 
 
 def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str]:
-    """Return what broke which law; the runs lie beside the engine's tables already.
+    """Return the violations of each law. The runs must already be stored in the database.
 
-    Before the end only those laws are asked that cannot blame what is just happening.
+    Before the end, only the laws that cannot be violated by work in progress are checked.
     """
     facts = {
         "acked": notes.acked,
@@ -338,5 +338,5 @@ def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str
 
 
 def bites(server: Server) -> dict[str, int]:
-    """Return how often that happened which the faults are for."""
+    """Return how often each event that the faults should cause has happened."""
     return {name: server.number(query) for name, query in BITES.items()}
