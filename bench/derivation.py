@@ -152,7 +152,7 @@ async def _refreshes(dsn: str) -> tuple[Refreshed, Refreshed]:
 
 
 async def _refresh(connection: psycopg.AsyncConnection[Any], store: int) -> Refreshed:
-    """Write the menus of a store and then of three others as the crawl does; the first writes are not counted."""
+    """Write the menus of a store, unmeasured, and then those of three others, as the crawl does."""
     seconds = []
     for hour, menu in enumerate(_menus()):
         fetched_at = LATER + timedelta(hours=hour)

@@ -13,7 +13,7 @@ import pytest
 from rolecall.service.services import Services
 
 ROLECALL = Path(inspect.getfile(Services)).parents[1]
-# noun.verb: why the shell has no way to it.
+# noun.verb: why the interface does not offer it.
 TOKEN = "a token is for who has no way to the database"
 ONE = "the same verb takes many, and tells of each what became of it"
 MANY = "its own route takes one task, and the bulk action those that a filter finds, ids included"
@@ -153,7 +153,6 @@ MISSING: dict[str, dict[str, str]] = {
 
 
 def offered() -> set[str]:
-    """Every public method of every service, as noun.verb."""
     return {
         f"{noun}.{name}"
         for noun, kind in NOUNS.items()
@@ -163,19 +162,19 @@ def offered() -> set[str]:
 
 
 def reached(shell: str) -> set[str]:
-    """Every noun.verb that a shell names."""
+    """Return every noun.verb that an interface uses."""
     trees = [ast.parse(file.read_text("utf-8")) for file in modules_of(shell)]
     return {found for tree in trees for found in (loosely_reached if shell == "dashboard" else plainly_reached)(tree)}
 
 
 def modules_of(shell: str) -> list[Path]:
-    """The pages stand within the package that serves the API."""
+    """The pages are part of the package that serves the API."""
     folder = ROLECALL / ("web/dashboard" if shell == "dashboard" else shell)
     return [file for file in folder.rglob("*.py") if shell == "dashboard" or "dashboard" not in file.parts]
 
 
 def plainly_reached(tree: ast.Module) -> set[str]:
-    """What stands there as `services.noun.verb`, or as `Noun.verb`."""
+    """Return the uses in the form `services.noun.verb` or `Noun.verb`."""
     return {
         f"{OWNERS[owner]}.{node.attr}"
         for node in ast.walk(tree)
@@ -184,7 +183,7 @@ def plainly_reached(tree: ast.Module) -> set[str]:
 
 
 def loosely_reached(tree: ast.Module) -> set[str]:
-    """Every verb of a module that has the noun too: pages hand a service to what gathers their matter."""
+    """Return every verb of a module that also contains the noun: pages pass services to their presenters."""
     nodes = list(ast.walk(tree))
     verbs = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     nouns = {OWNERS[name] for node in nodes if (name := noun_in(node)) in OWNERS}
@@ -202,7 +201,7 @@ def noun_in(node: ast.AST) -> str:
 
 
 def owner_of(node: ast.expr) -> str:
-    """The service that stands before the dot: `services.tasks`, or its class; not a module of the same name."""
+    """Return the service before the dot: `services.tasks`, or its class, but not a module of the same name."""
     match node:
         case ast.Attribute(attr=noun):
             return noun

@@ -1,4 +1,4 @@
-"""`rolecall import` reads other systems' code, prints what stands for it, and writes nothing unless it is asked to."""
+"""`rolecall import` reads other systems' code, prints its equivalent, and writes files only on request."""
 
 from __future__ import annotations
 

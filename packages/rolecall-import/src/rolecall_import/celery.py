@@ -1,4 +1,4 @@
-"""Reads a Celery code base: its tasks, routes, beat schedules, and every place that calls or composes them."""
+"""Reads a Celery code base: its tasks, routes and beat schedules, and all calls and compositions of tasks."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ ERRORS = "every error is repeated: raise PermanentFailure for those that are not
 
 
 def read_celery(sources: Sources) -> Inventory:
-    """Return what is declared, called and composed; nothing is imported."""
+    """Return the declarations, calls and compositions. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._found = Found("celery", sources)
         self._settings: dict[str, tuple[Source, ast.expr]] = {}
-        # Of the beat schedule, what is set one by one.
+        # Entries of the beat schedule that are assigned one by one.
         self._entries: list[tuple[Source, str, ast.expr]] = []
         self._apps: set[str] = {"celery.current_app"}
         self._tasks: dict[str, FoundTask] = {}
@@ -76,7 +76,7 @@ class Reader:
         return self._found.inventory.in_order()
 
     def _find_hidden(self) -> None:
-        """Tell of tasks that are classes, or stand within functions."""
+        """Report tasks that are classes or are defined inside functions."""
         for source, inner in self._found.sources.within(Function):
             for decorator in inner.decorator_list:
                 if self._declares(source, decorator):
@@ -102,7 +102,7 @@ class Reader:
                 self._found.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
 
     def _settings_of_calls(self) -> set[str]:
-        """Take what `conf.update(...)` sets; return the modules that `config_from_object` names."""
+        """Apply the settings of `conf.update(...)`; return the modules that `config_from_object` names."""
         modules: set[str] = set()
         for source, node, _ in self._found.sources.calls():
             verb = code_of(node.func) if isinstance(node, ast.Call) else ""
@@ -176,7 +176,7 @@ class Reader:
             task.notes += sorted({SELF[word] for word in _asked_of_self(function) if word in SELF})
 
     def _setting(self, name: str) -> Any:
-        """The value of a setting that is a literal; None for any other."""
+        """Return the value of a setting that is a literal, otherwise None."""
         value = value_of(self._settings[name][1]) if name in self._settings else None
         return None if value is UNKNOWN else value
 
@@ -243,7 +243,7 @@ class Reader:
 
 
 def _add_attempts(task: FoundTask, said: Mapping[str, ast.expr], options: Mapping[str, Any], *, retries: bool) -> None:
-    """Say how often a task is tried: Celery repeats what was told to be, and with late acks what was lost."""
+    """Add the number of attempts: Celery retries only where the task says so, and lost tasks with late acks."""
     by_itself = "autoretry_for" in said
     if not (by_itself or retries):
         late = options.get("acks_late") is True
@@ -302,7 +302,7 @@ def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
-    """The setting that something is assigned to: of `conf`, of Django's settings, or of a module of settings."""
+    """Return the setting that is assigned: of `conf`, of Django's settings, or of a settings module."""
     match target:
         case ast.Attribute(value=ast.Attribute(attr="conf") | ast.Name(id="conf"), attr=name):
             return todays_name(name)
@@ -313,7 +313,7 @@ def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
 
 
 def _matters(value: Any, *, when_off: bool) -> bool:
-    """Whether what is said differs from what is so without it."""
+    """Return whether an option differs from its default."""
     return value is UNKNOWN or bool(value) != when_off
 
 

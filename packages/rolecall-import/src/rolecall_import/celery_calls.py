@@ -1,4 +1,4 @@
-"""What to write for each call of Celery's: `delay`, `apply_async`, what is composed of signatures, results."""
+"""Translates Celery's calls: `delay`, `apply_async`, composed signatures and results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_A_RESULT = "client.get(task) tells state and result, client.wait(task, timeou
 
 
 class Calls:
-    """Reads calls, once it is known which tasks and apps there are."""
+    """Reads calls, once all tasks and apps are known."""
 
     def __init__(self, found: Found, tasks: Mapping[str, FoundTask], apps: set[str]) -> None:
         self._found = found
@@ -36,7 +36,7 @@ class Calls:
         self._apps = apps
 
     def read(self, source: Source, node: ast.expr) -> bool:
-        """Tell what to write for a call; return whether it was one of Celery's."""
+        """Record the replacement of a call; return whether it was one of Celery's."""
         composed = _composed(node)
         if (kind := self._canvas(source, composed)) is not None:
             self._compose(source, node, composed, kind)
@@ -87,7 +87,7 @@ class Calls:
         return True
 
     def _options(self, source: Source, node: ast.Call) -> dict[str, str]:
-        """The options of a call as ours; what has none is told as a gap."""
+        """Return the options of a call as Rolecall's, and report those without an equivalent as gaps."""
         ours: dict[str, str] = {}
         for word, value in options_of(node).items():
             if word in CALL_OPTIONS:
@@ -98,7 +98,7 @@ class Calls:
                 self._found.gap(
                     source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
                 )
-        if "after" in ours and "expires" in ours:  # there it counts from the call, here from when the task is due
+        if "after" in ours and "expires" in ours:  # Celery counts from the call, Rolecall from the due time
             ours["expires"] += f" - {ours['after']}"
         return ours
 
@@ -153,7 +153,7 @@ class Tasks(ast.NodeTransformer):
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
-    """What a chain has one after the other, as `chain(a, b)` or `a | b`."""
+    """Return the elements of a chain, as in `chain(a, b)` or `a | b`."""
     if isinstance(node, ast.BinOp):
         return [*_parts(node.left), node.right]
     return list(node.args) if isinstance(node, ast.Call) and not is_signature(node) else [node]
@@ -173,12 +173,12 @@ def _as_continuations(parts: Sequence[ast.expr]) -> Iterator[str]:
 
 
 def _is_one(node: ast.expr) -> bool:
-    """Whether a group is made of one list or generator."""
+    """Return whether the group has a single list or generator as its argument."""
     return isinstance(node, ast.Call) and len(node.args) == 1 and not isinstance(node.args[0], ast.Call)
 
 
 def _spread(node: ast.Call) -> str:
-    """The arguments of `apply_async(args, kwargs)` as those of a call."""
+    """Return the arguments of `apply_async(args, kwargs)` as those of a plain call."""
     said = options_of(node)
     positional = node.args[0] if node.args else said.get("args")
     named = node.args[1] if len(node.args) > 1 else said.get("kwargs")
@@ -195,7 +195,7 @@ def _spread(node: ast.Call) -> str:
 
 
 def _composed(node: ast.expr) -> ast.expr:
-    """What a call enqueues: the chain of `chain(...).delay()`, the chord of `chord(header)(body)`."""
+    """Return the canvas that a call enqueues: that of `chain(...).delay()` or `chord(header)(body)`."""
     if isinstance(node, ast.Call):
         match node.func:
             case ast.Attribute(value=value, attr="delay" | "apply_async" | "get"):
@@ -206,7 +206,7 @@ def _composed(node: ast.expr) -> ast.expr:
 
 
 def _root(node: ast.expr) -> ast.expr:
-    """The app of `app.control.revoke`."""
+    """Return the app of `app.control.revoke`."""
     while isinstance(node, ast.Attribute) and node.attr != "control":
         node = node.value
     return node.value if isinstance(node, ast.Attribute) else node

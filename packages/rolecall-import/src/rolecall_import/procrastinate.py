@@ -1,4 +1,4 @@
-"""Reads a Procrastinate code base: its tasks, locks, retry strategies, periodic tasks, and every place that defers."""
+"""Reads a Procrastinate code base: its tasks, locks, retry strategies and periodic tasks, and all calls that defer."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ STALLED = "nothing needs to look for stalled jobs: what a lost worker held is cl
 
 
 def read_procrastinate(sources: Sources) -> Inventory:
-    """Return what is declared, scheduled and deferred; nothing is imported."""
+    """Return the declarations, schedules and deferring calls. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._found = Found("procrastinate", sources)
         self._apps: set[str] = set()
-        # The namespaces of blueprints, which stand before the names of their tasks.
+        # The namespaces of blueprints, which prefix the names of their tasks.
         self._namespaces: dict[str, str] = {}
         self._tasks: dict[str, FoundTask] = {}
 
@@ -100,7 +100,7 @@ class Reader:
 
     def _read_decorators(self, source: Source, function: Function) -> None:
         task: FoundTask | None = None
-        # The nearest one to the function is applied first.
+        # The decorator nearest to the function is applied first.
         for decorator in reversed(function.decorator_list):
             if not self._is_ours(source, decorator):
                 continue
@@ -216,7 +216,7 @@ class Reader:
         return False
 
     def _configured(self, source: Source, node: ast.expr) -> tuple[str, dict[str, str]] | None:
-        """The task that something defers, as code, and its options: `greet`, `greet.configure(...)` or by its name."""
+        """Return the deferred task as code, with its options: `greet`, `greet.configure(...)` or a name."""
         if self._found.task_of(source, node):
             return code_of(node), {}
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -256,7 +256,7 @@ class Reader:
 
 
 def _policy(options: Mapping[str, Any]) -> str:
-    """Theirs adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; ours has one of them."""
+    """Return the policy. Procrastinate adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; Rolecall has one."""
     known = {word: value for word, value in options.items() if isinstance(value, int) and value}
     if base := known.get("exponential_wait"):
         return f"exponential(first={base + known.get('wait', 0)}, factor={base}, cap=86400, jitter=0)"

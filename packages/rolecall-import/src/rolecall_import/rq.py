@@ -1,4 +1,4 @@
-"""Reads an RQ code base: which functions are enqueued and how, `@job`, what runs by the clock."""
+"""Reads an RQ code base: enqueued functions and their options, `@job`, and scheduled jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GETTERS = frozenset({"django_rq.get_queue"})
 JOB = frozenset({"rq.decorators.job", "django_rq.job", "django_rq.decorators.job", "rq.job"})
 SCHEDULERS = frozenset({"rq_scheduler.Scheduler", "rq_scheduler.scheduler.Scheduler", "rq.cron.CronScheduler"})
 FETCH = frozenset({"rq.job.Job.fetch", "rq.Job.fetch"})
-# Where the function stands among the arguments of each way to enqueue.
+# The position of the function among the arguments of each call that enqueues.
 ENQUEUES = {"enqueue": 0, "enqueue_call": 0, "enqueue_in": 1, "enqueue_at": 1}
 OF_THE_JOB = frozenset(
     {"at_front", "depends_on", "description", "failure_ttl", "group_id", "job_id", "job_timeout", "meta", "on_failure"}
@@ -72,16 +72,16 @@ JOB_ITSELF = "get_current_job() is ctx: declare the parameter `ctx: Context`"
 
 
 def read_rq(sources: Sources) -> Inventory:
-    """Return what is declared, enqueued and scheduled; nothing is imported."""
+    """Return the declarations, enqueuing calls and schedules. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._found = Found("rq", sources)
-        # Variables by their names in full: queues with what they are called and how long their jobs may take.
+        # By full names of variables: queues with their names and the timeouts of their jobs.
         self._queues: dict[str, tuple[str, float]] = {}
         self._schedulers: dict[str, str] = {}
         self._definitions = {
@@ -93,7 +93,7 @@ class Reader:
         for source, target, value in self._found.sources.assignments():
             self._read_variable(source, target, value)
         self._read_decorators()
-        # Functions become tasks by being enqueued, wherever that is.
+        # A function becomes a task when it is enqueued anywhere.
         for source, node, _ in self._found.sources.calls():
             if isinstance(node, ast.Call) and (place := self._enqueues(source, node)) is not None:
                 self._enqueued(source, node, place)
@@ -134,7 +134,7 @@ class Reader:
         return self._queue_made(source, node) or self._queues.get(self._found.means(source, node))
 
     def _enqueues(self, source: Source, node: ast.Call) -> int | None:
-        """Where the function stands in a call that enqueues one; None for other calls."""
+        """Return the position of the function in a call that enqueues one, otherwise None."""
         if not isinstance(node.func, ast.Attribute):
             return 0 if self._found.means(source, node.func) == "django_rq.enqueue" else None
         if self._found.means(source, node.func) == "django_rq.enqueue":
@@ -145,7 +145,7 @@ class Reader:
         return ENQUEUES.get(node.func.attr) if known else None
 
     def _enqueued(self, source: Source, node: ast.Call, place: int) -> FoundTask | None:
-        """The task that a call enqueues; one that was not known yet is taken among the tasks."""
+        """Return the task that a call enqueues, and add it if it is new."""
         named = node.args[place] if len(node.args) > place else options_of(node).get("func")
         if named is None:
             return None
@@ -256,7 +256,7 @@ class Reader:
         return {"max_attempts": str(most + 1) if isinstance(most, int) else "4", "retry": steady(delay)}
 
     def _scheduled(self, source: Source, node: ast.Call, queue: str) -> None:
-        """`scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
+        """Read `scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
         said = options_of(node)
         named = said.get("func") or next(iter(node.args[1 if code_of(node.func).endswith(".cron") else 0 :]), None)
         name = self._found.means(source, named) if named is not None else ""
@@ -283,7 +283,7 @@ class Reader:
 
 
 def _limit(node: ast.expr | None) -> float | None:
-    """Seconds, which RQ also reads from texts such as "2m"."""
+    """Return the seconds of a timeout, which RQ also accepts as text such as "2m"."""
     value = value_of(node)
     try:
         return read_duration(value) if isinstance(value, str) else seconds(node)
@@ -298,7 +298,7 @@ def _rhythm(cron: Any, every: float | None) -> tuple[str, str] | None:
 
 
 def _given(node: ast.Call, skipping: int) -> str:
-    """The arguments that the function is given, without those of the job."""
+    """Return the arguments of the function, without those of the job."""
     said = options_of(node)
     parts = [*map(ast.unparse, node.args[skipping:])]
     for word, value in said.items():

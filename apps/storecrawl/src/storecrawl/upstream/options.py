@@ -73,7 +73,7 @@ class RetryRule:
     random: Random
 
     def wait_after(self, failure: UpstreamFailure, failures_before: int, *, anew: bool = False) -> float | None:
-        """Return the seconds to wait, 0 if `anew` (another route can try at once); None to raise the failure."""
+        """Return the seconds to wait, 0 if `anew` (another route can be tried at once), None to raise the failure."""
         if not failure.retryable or failures_before >= self.options.retries:
             return None
         if anew:
