@@ -1,4 +1,4 @@
-"""What is printed in a document and cannot be run where the tests run: how it begins, and why."""
+"""Code of the documents that the tests cannot run: how it begins, and why it is skipped."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
 
 
 def reason(document: str, text: str) -> str | None:
-    """Why a line, or a block that begins so, is not run; None if it is to be."""
+    """Return why a line or block with this beginning is not run, or None if it is run."""
     return next((why for beginning, why in NOT_RUN.get(document, {}).items() if text.startswith(beginning)), None)

@@ -256,7 +256,7 @@ class Reader:
 
 
 def _policy(options: Mapping[str, Any]) -> str:
-    """Return the policy. Procrastinate adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; Rolecall has one."""
+    """Procrastinate adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; a Rolecall policy has one term."""
     known = {word: value for word, value in options.items() if isinstance(value, int) and value}
     if base := known.get("exponential_wait"):
         return f"exponential(first={base + known.get('wait', 0)}, factor={base}, cap=86400, jitter=0)"
