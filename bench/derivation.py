@@ -126,7 +126,7 @@ async def _edits(dsn: str, app: App) -> list[float]:
             before = await _row(connection, CHANGES, brand)
             began = time.monotonic()
             await _row(connection, EDIT, number * 97)
-            while await _row(connection, CHANGES, brand) == before:  # noqa: ASYNC110 - the fact stands in the database
+            while await _row(connection, CHANGES, brand) == before:  # noqa: ASYNC110 - polls the database
                 await asyncio.sleep(0.005)
             taken.append(time.monotonic() - began)
     return taken

@@ -244,7 +244,7 @@ class Reader:
         return ours
 
     def _deferred(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:
-        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - as it was asked for
+        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - the caller has checked it
         verb = node.func.attr
         if verb in BATCHES:
             many = ", ".join(f"{name}{using(options)}.task(**{code_of(each)})" for each in node.args)
