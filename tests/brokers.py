@@ -181,5 +181,5 @@ def _running(command: Callable[[int], list[str]], scheme: str, environment: Mapp
 def _found(name: str) -> tuple[Path, Mapping[str, str]]:
     found = program(name)
     if found is None:
-        pytest.skip(f"there is no {name} here: ./dev servers")
+        pytest.skip(f"{name} is not installed: run ./dev servers")
     return found

@@ -61,11 +61,11 @@ def python(request: pytest.FixtureRequest) -> Path:
     """Each Python of this machine, with Rolecall's dependencies."""
     version = str(request.param)
     if version not in interpreters():
-        pytest.skip(f"there is no Python {version} on this machine")
+        pytest.skip(f"Python {version} is not installed")
     try:
         return environment(version)
     except SetupError as error:
-        pytest.skip(f"Python {version} lacks something that cannot be had here: {error}")
+        pytest.skip(f"Python {version} lacks packages that are not available: {error}")
 
 
 def _said(python: Path) -> str:

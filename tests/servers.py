@@ -87,5 +87,5 @@ def found_servers() -> Servers:
     """Debian's Postgres and PgBouncer. Without them the test is skipped."""
     found = find()
     if found is None:
-        pytest.skip("there is no Postgres or PgBouncer of Debian's here: ./dev servers")
+        pytest.skip("Debian's Postgres or PgBouncer is not installed: run ./dev servers")
     return found

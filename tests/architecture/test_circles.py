@@ -15,7 +15,7 @@ Graph = Mapping[str, set[str]]
 def test_no_modules_import_each_other_in_a_cycle_even_for_typing() -> None:
     circles = list(_circles(_imports()))
 
-    assert not circles, "circles of imports:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
+    assert not circles, "import cycles:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
 
 
 def test_import_cycle_is_found_among_other_imports() -> None:

@@ -22,7 +22,7 @@ DEADLINE = 60.0
 def until(fact: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE
     while not fact():
-        assert time.monotonic() < deadline, f"never: {what}"
+        assert time.monotonic() < deadline, f"did not happen: {what}"
         time.sleep(0.05)
 
 
@@ -45,7 +45,7 @@ def told_until(process: subprocess.Popen[str], words: str) -> str:
     text = ""
     while words not in text:
         line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {text}"
+        assert line, f"the process exited without writing {words!r}: {text}"
         text += line
     return text
 

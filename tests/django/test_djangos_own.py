@@ -55,7 +55,7 @@ def fetch(version: str, folder: Path) -> None:
         wanted = [f"django=={version}", "--no-deps", "--no-binary", "django", "--dest", place]
         done = subprocess.run([*pip, *wanted], check=False, capture_output=True, text=True)
         if done.returncode:
-            pytest.skip(f"Django's source distribution cannot be had: {done.stderr.strip().splitlines()[-1]}")
+            pytest.skip(f"Django's source distribution is not available: {done.stderr.strip().splitlines()[-1]}")
         [archive] = Path(place).glob("*.tar.gz")
         with tarfile.open(archive) as packed:
             members = [each for each in packed.getmembers() if TESTS in each.name]

@@ -90,8 +90,8 @@ class Program:
             lines = self.log.read_text().splitlines()
             if found := next((line for line in lines if words in line), None):
                 return found
-            assert self.process.poll() is None, f"it has ended:\n{self.log.read_text()}"
-            assert time.monotonic() < deadline, f"it never says {words!r}:\n{self.log.read_text()}"
+            assert self.process.poll() is None, f"the program has exited:\n{self.log.read_text()}"
+            assert time.monotonic() < deadline, f"the program never writes {words!r}:\n{self.log.read_text()}"
             time.sleep(0.05)
 
 

@@ -49,7 +49,7 @@ async def browser() -> AsyncIterator[Browser]:
     """A real browser, one for all tests of a process."""
     path = find()
     if path is None:
-        pytest.skip("there is no Chromium; ./dev browser gets one")
+        pytest.skip("Chromium is not installed: run ./dev browser")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser

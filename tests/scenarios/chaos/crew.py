@@ -295,4 +295,4 @@ class Crew:
 
     def _stuck(self, member: Member) -> str:
         where = f"{member.where_it_stands()}\nMeanwhile in the database:\n{self._sessions()}"
-        return f"{member} did not stop within {STOP_SECONDS:g} s. It stands here:\n{where}"
+        return f"{member} did not stop within {STOP_SECONDS:g} s. Its stacks:\n{where}"

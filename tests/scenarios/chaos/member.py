@@ -88,7 +88,7 @@ class Member:
         """Request the stacks of the threads, and those of the asyncio tasks if the loop still runs."""
         self.process.send_signal(stacks.ASK)
         wait_until(self._has_answered, ANSWER_SECONDS)
-        return self.stacks.read_text() or "(it does not even say where it stands)"
+        return self.stacks.read_text() or "(it has written no stacks)"
 
     def end(self) -> None:
         """Kill the process and its children, if they are alive."""

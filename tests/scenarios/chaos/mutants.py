@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "park without key lock",
         # The safety net brings back lost tasks once a minute.
-        "a task has not ended|a task was parked though its key had room|23505",
+        "a task has not finished|a task is parked although its key has free capacity|23505",
         (
             Change("lock_keys", "for update skip locked", ""),
             Change("park_losers", "set parked = true", f"set parked = {PAUSE} > 0"),
@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "a key does not lock",
-        "more tasks of one key ran at once than may",
+        "more tasks of a key ran at once than its capacity allows",
         (
             Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
             Change("give_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
@@ -97,17 +97,17 @@ MUTANTS = (
     ),
     Mutant(
         "crashes cost no attempt",
-        "a task was tried more often than it may be",
+        "a task had more attempts than allowed",
         (Change("decide_after_attempt", "when 'crashed' then", "when 'crashed' then false and"),),
     ),
     Mutant(
         "keys are not freed",
-        "a key is held or waited for after the end|a task was parked though its key had room",
+        "a key is held or has parked tasks after the end|a task is parked although its key has free capacity",
         (Change("unpark_heads", "if p_keys is null then", "if true then"),),
     ),
     Mutant(
         "schedules fire without lock",
-        "a schedule's occasion was fired twice",
+        "a fire time has two tasks",
         (
             Change("fire_schedules", "for update skip locked", ""),
             Change("run_schedule", "p_schedule.id, v_slot)", f"p_schedule.id, v_slot || ':' || {PAUSE})"),
@@ -120,7 +120,7 @@ MUTANTS = (
     ),
     Mutant(
         "a request is carried out again",
-        "a request was carried out in part, or twice",
+        "a request was carried out partly or twice",
         (Change("take_request", "if v_kept.answered_at <= ", "if true or v_kept.answered_at <= "),),
         callers=1,
     ),

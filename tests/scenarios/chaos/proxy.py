@@ -48,7 +48,7 @@ class Proxy:
 
     @property
     def dsn(self) -> str:
-        assert self._server is not None, "a way is open while it is relaying"
+        assert self._server is not None, "dsn is available only while the proxy is relaying"
         return make_conninfo(self._dsn, host=HOST, port=self._server.sockets[0].getsockname()[1])
 
     @contextmanager

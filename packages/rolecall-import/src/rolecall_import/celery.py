@@ -37,8 +37,8 @@ SELF = {
     "request": "self.request.id is ctx.task_id, self.request.retries is ctx.attempt - 1",
     "update_state": "for self.update_state(meta=...): ctx.wait(ctx.info({...})), and client.get(task).info reads it",
 }
-CRASH = "it has as many attempts as it had retries: a worker that is lost costs one of them"
-ERRORS = "every error is repeated: raise PermanentFailure for those that are not {errors}"
+CRASH = "it has as many attempts as it had retries; losing a worker uses one of them"
+ERRORS = "every error is retried: raise PermanentFailure for those that are not {errors}"
 
 
 def read_celery(sources: Sources) -> Inventory:
@@ -83,9 +83,7 @@ class Reader:
                     self._found.gap(source, decorator, f"def {inner.name}", INNER)
         for source, kind in self._found.sources.within(ast.ClassDef, top=True):
             if any(self._found.means(source, base).startswith("celery.") for base in kind.bases):
-                reason = (
-                    "a task that is a class: declare its run() as a function, and what stands around it as middleware"
-                )
+                reason = "a task that is a class: declare its run() as a function, and the code around it as middleware"
                 self._found.gap(source, kind.bases[0], f"class {kind.name}", reason)
 
     def _read_settings(self) -> None:
@@ -99,7 +97,7 @@ class Reader:
                 self._entries.append((source, code_of(target.slice).strip("'"), value))
         for name, (source, value) in self._settings.items():
             if value_of(value) is UNKNOWN and not isinstance(value, ast.Dict):
-                self._found.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
+                self._found.gap(source, value, f"{name} = {code_of(value)}", "its value is not a literal")
 
     def _settings_of_calls(self) -> set[str]:
         """Apply the settings of `conf.update(...)`; return the modules that `config_from_object` names."""
@@ -166,12 +164,14 @@ class Reader:
             if word in REFUSED_OF_A_TASK and _matters(options[word], when_off=f"task_{word}" in REFUSED_WHEN_OFF):
                 self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED_OF_A_TASK[word])
             elif options[word] is UNKNOWN and word not in {"autoretry_for", "dont_autoretry_for", "expires", "throws"}:
-                task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
+                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
         if options.get("ignore_result"):
             task.notes.append("its result was ignored: return None")
         for word in ("priority", "expires"):
             if word in said:
-                task.notes.append(f"each call was made with {word}={code_of(said[word])}: say it by using({word}=...)")
+                task.notes.append(
+                    f"each call was made with {word}={code_of(said[word])}: set it with using({word}=...)"
+                )
         if task.context:
             task.notes += sorted({SELF[word] for word in _asked_of_self(function) if word in SELF})
 
@@ -195,7 +195,7 @@ class Reader:
         name = value_of(options_of(call).get("name"))
         told = name if isinstance(name, str) else code_of(signature)
         if task is None or not isinstance(signature, ast.Call):
-            self._found.gap(source, call, code_of(call), "its task is not among those that were found")
+            self._found.gap(source, call, code_of(call), "its task was not found")
             return
         said: dict[str, ast.expr] = {"schedule": call.args[0], "args": ast.Tuple(elts=signature.args, ctx=ast.Load())}
         said["kwargs"] = ast.Dict(
@@ -207,7 +207,7 @@ class Reader:
     def _schedule(self, source: Source, node: ast.expr, name: str, task: Any, said: Mapping[str, ast.expr]) -> None:
         rhythm = self._rhythm(source, said.get("schedule"))
         if not isinstance(task, str) or rhythm is None:
-            reason = "its rhythm is no crontab, timedelta or number that stands in the code, or cron reads it otherwise"
+            reason = "its schedule is not a literal crontab, timedelta or number, or cron would read it differently"
             self._found.gap(source, node, f"schedule {name}: {code_of(node)}", reason)
             return
         words = dict([rhythm])
@@ -222,7 +222,9 @@ class Reader:
         if payload:
             words["payload"] = literal(payload)
         if "options" in said:
-            self._found.gap(source, said["options"], f"schedule {name}: options", "say them where the task is declared")
+            self._found.gap(
+                source, said["options"], f"schedule {name}: options", "set them in the declaration of the task"
+            )
         handler = found.name if found else task
         self._found.inventory.schedules.append(
             FoundSchedule(name=name, task=handler, place=source.place(node), words=words)
@@ -250,7 +252,7 @@ def _add_attempts(task: FoundTask, said: Mapping[str, ast.expr], options: Mappin
         task.words["max_attempts"] = "3" if late else "1"
         if late:
             task.words["retry"] = "immediate()"
-            task.notes.append(ERRORS.format(errors="to be repeated"))
+            task.notes.append(ERRORS.format(errors="to be retried"))
         return
     words = options.get("retry_kwargs")
     most = options.get("max_retries", 3)

@@ -16,15 +16,15 @@ SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
 CANVAS = {"celery.chain": "chain", "celery.group": "group", "celery.chord": "chord"}
 CANVAS |= {f"celery.canvas.{kind}": kind for kind in CANVAS.values()}
 COMPOSED = {
-    "chain": "let each go on with the next one, in its handler: ctx.continue_with(following.task(result)); "
+    "chain": "let each handler continue with the next one: ctx.continue_with(following.task(result)); "
     "and enqueue the first:",
     "group": "one statement for all of them:",
-    "chord": "a handler with @app.task(gather=...) spawns the header by ctx.spawn(...); its gather step reads "
-    "ctx.children(), and does what the body did. The header as tasks:",
+    "chord": "a handler with @app.task(gather=...) spawns the header with ctx.spawn(...); its gather step reads "
+    "ctx.children(), and does the work of the body. The header as tasks:",
 }
 CALL_OPTIONS = {"countdown": "after", "eta": "scheduled_for", "expires": "expires", "priority": "priority"}
 CALL_OPTIONS |= {"queue": "role", "time_limit": "timeout"}
-OF_A_RESULT = "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them"
+OF_A_RESULT = "client.get(task) reads state and result, client.wait(task, timeout=...) waits for them"
 
 
 class Calls:
@@ -51,9 +51,7 @@ class Calls:
         elif meaning.endswith(".send_task") and self._found.means(source, node.func.value) in self._apps:  # type: ignore[attr-defined]  # it is dotted
             self._sent(source, node)
         elif ".control." in f".{meaning}" and self._found.means(source, _root(node.func)) in self._apps:
-            reason = (
-                "`rolecall tasks cancel`, `workers list` and `workers drain` tell workers what to do, and client.cancel"
-            )
+            reason = "`rolecall tasks cancel`, `workers list` and `workers drain` control workers, and client.cancel"
             self._found.gap(source, node, code_of(node), reason)
         else:
             return False

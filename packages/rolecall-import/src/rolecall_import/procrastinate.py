@@ -43,8 +43,8 @@ OPTIONS = {
 OPTIONS |= {"connection": "connection"}
 ONCE = 'Dedupe(mode="error", scope="pending")'
 TIMESTAMP = (
-    "it was given the moment for which it ran as `timestamp`, which no schedule gives here: ctx.task.scheduled_for "
-    "is it, but for the jitter"
+    "it received its fire time as `timestamp`, which schedules do not pass here: "
+    "use ctx.task.scheduled_for, which includes the jitter"
 )
 REFUSED = {
     "aliases": "a handler has one name: declare a second one that calls the same function",
@@ -53,7 +53,7 @@ REFUSED = {
 MANAGER = (
     "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
 )
-STALLED = "nothing needs to look for stalled jobs: what a lost worker held is claimable again when its lease has ended"
+STALLED = "no code needs to look for stalled jobs: tasks of a lost worker can be claimed again after their lease"
 
 
 def read_procrastinate(sources: Sources) -> Inventory:
@@ -137,16 +137,14 @@ class Reader:
             task.words["key"] = literal(options["lock"])
         if isinstance(options.get("queueing_lock"), str):
             task.words["dedupe_key"] = literal(options["queueing_lock"])
-            task.notes.append(
-                f"a second one that waits was refused: using(dedupe={ONCE}); by default it is dropped here"
-            )
+            task.notes.append(f"a second waiting job was rejected: using(dedupe={ONCE}); by default it is dropped here")
         if options.get("priority"):
-            task.notes.append(f"each job had priority={code_of(said['priority'])}: say it by using(priority=...)")
+            task.notes.append(f"each job had priority={code_of(said['priority'])}: set it with using(priority=...)")
         for word, node in said.items():
             if word in REFUSED:
                 self._found.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
             elif options[word] is UNKNOWN and word != "retry":
-                task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
+                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
         self._tasks[name] = task
         self._found.add(source, function, task)
         return task
@@ -162,7 +160,7 @@ class Reader:
         if retry is None or not self._found.means(source, getattr(retry, "func", retry)).endswith("RetryStrategy"):
             task.words["max_attempts"] = "5"
             task.notes.append(
-                f"retry={code_of(retry) if retry else ''}: a strategy of your own; raise Retry(after=...) says the same"
+                f"retry={code_of(retry) if retry else ''}: a custom strategy; raise Retry(after=...) sets the delay"
             )
             return
         most = value_of(said.get("max_attempts")) if "max_attempts" in said else None
@@ -170,13 +168,13 @@ class Reader:
         task.words["retry"] = _policy({word: value_of(node) for word, node in said.items()})
         if "retry_exceptions" in said:
             errors = code_of(said["retry_exceptions"])
-            task.notes.append(f"every error is repeated: raise PermanentFailure for those that are not {errors}")
+            task.notes.append(f"every error is retried: raise PermanentFailure for those that are not {errors}")
 
     def _schedule(self, source: Source, decorator: ast.expr, task: FoundTask) -> None:
         said = options_of(decorator)
         cron = value_of(said.get("cron"))
         if not isinstance(cron, str) or len(cron.split()) != 5:  # noqa: PLR2004 - the fields of a cron expression
-            reason = "a cron expression has five fields here, and no seconds: app.schedule(every=...) has"
+            reason = "a cron expression has five fields here, without seconds; app.schedule(every=...) accepts seconds"
             self._found.gap(source, decorator, code_of(decorator), reason)
             return
         words = {"cron": literal(cron)}

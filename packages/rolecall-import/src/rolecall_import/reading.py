@@ -34,7 +34,7 @@ __all__ = [
 
 # A value that is known only when the code runs.
 UNKNOWN: Any = object()
-INNER = "it is declared within a function or a class: declare it at the top of a module"
+INNER = "it is declared inside a function or a class: declare it at the top level of a module"
 OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -190,17 +190,17 @@ def payload_of(task: FoundTask | None, said: Mapping[str, ast.expr]) -> dict[str
     args = value_of(said["args"]) if "args" in said else ()
     words = value_of(said["kwargs"]) if "kwargs" in said else {}
     if UNKNOWN in (args, words) or (args and task is None):
-        return "its arguments do not stand in the code as such"
+        return "its arguments are not literals"
     if task is None:
         return dict(words or {})
     payload = {**dict(zip((each.name for each in task.parameters), args or (), strict=False)), **(words or {})}
     for each in task.parameters:
         if each.name not in payload and each.default is None:
-            return f"it gives no {each.name}, which the task needs"
+            return f"it does not pass {each.name}, which the task needs"
         if each.name in payload and not _fits(payload[each.name], each.annotation):
-            return f"it gives {literal(payload[each.name])} for {each.name}, which is to be a {each.annotation}"
+            return f"it passes {literal(payload[each.name])} for {each.name}, which must be a {each.annotation}"
     if unknown := payload.keys() - {each.name for each in task.parameters}:
-        return f"it gives {min(unknown)}, which the task does not take"
+        return f"it passes {min(unknown)}, which the task does not accept"
     return payload
 
 
@@ -214,7 +214,7 @@ def fitting(name: str, notes: list[str]) -> str:
         return name
     changed = re.sub(r"[^A-Za-z0-9_.-]", "-", name)[-63:].lstrip("0123456789_.-") or "unnamed"
     notes.append(
-        f"its name was {name}: here it has letters, digits, _, . and -, begins with a letter, and has 63 at most"
+        f"its name was {name}: here a name begins with a letter and has at most 63 letters, digits, _, . and -"
     )
     return changed
 
@@ -252,7 +252,7 @@ def _parameter(
     if each.annotation is not None:
         needed = _needed_by(sources, source, each.annotation)
         if needed is None:
-            task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and write it for Any")
+            task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and use it instead of Any")
         else:
             annotation = ast.unparse(each.annotation)
             imports |= needed
@@ -266,7 +266,7 @@ def _parameter(
     name = each.arg
     if name in TAKEN or keyword.iskeyword(name):
         name = f"{name}_"
-        task.notes.append(f"{each.arg} is called {name}: {each.arg} is the context here")
+        task.notes.append(f"{each.arg} is renamed to {name}: the name {each.arg} is reserved")
     return Parameter(name=name, annotation=annotation, default=code)
 
 

@@ -53,21 +53,21 @@ OF_THE_JOB = frozenset(
     | {"webhooks"}
 )
 REFUSED = {
-    "at_front": "priority= says which task comes first: the higher, from -100 to 100",
-    "failure_ttl": "app.role(name, keep_failed=...) says how long failed tasks are kept",
-    "job_id": "ids are numbers that the database gives: keep the id of the answer, and say dedupe_key= for once only",
-    "meta": "what a task is to know is a field of its payload; what it tells while it runs is ctx.info({...})",
-    "on_failure": "enqueue a task that needs this one by Need(task, on_failure='ignore'), and look at ctx.needs()",
-    "on_stopped": "a handler that must stop is told by ctx.aborted and ctx.check()",
+    "at_front": "priority= orders tasks, from 100 (first) to -100",
+    "failure_ttl": "app.role(name, keep_failed=...) sets how long failed tasks are kept",
+    "job_id": "ids are numbers that the database assigns: store the returned id, and use dedupe_key= to enqueue once",
+    "meta": "pass data in fields of the payload; report facts while the task runs with ctx.info({...})",
+    "on_failure": "enqueue a task with Need(task, on_failure='ignore'), and read ctx.needs() in its handler",
+    "on_stopped": "ctx.aborted and ctx.check() show a handler that it must stop",
     "on_success": "in the handler: ctx.follow_up(following.task(...))",
-    "pipeline": "enqueue by connection=, in your transaction, or all at once by client.enqueue_many",
-    "rate_limit": "there is no limit by time: key= and app.keys(..., capacity=n) bound how many run at once",
-    "repeat": "app.schedule(every=...) repeats for ever; a handler that is done so many times enqueues the next itself",
-    "result_ttl": "app.role(name, keep_completed=...) says how long results are kept",
+    "pipeline": "enqueue with connection=, in your transaction, or all at once with client.enqueue_many",
+    "rate_limit": "there is no rate limit: key= and app.keys(..., capacity=n) limit how many run at once",
+    "repeat": "app.schedule(every=...) repeats without end; for a limited number, the handler enqueues the next task",
+    "result_ttl": "app.role(name, keep_completed=...) sets how long results are kept",
     "unique": "dedupe_key= makes tasks unique",
-    "webhooks": "an event sink hears of each end: App(sinks=[...])",
+    "webhooks": "an event sink receives every outcome: App(sinks=[...])",
 }
-FETCHED = "client.get(task) tells state, result and error; client.cancel(id) cancels"
+FETCHED = "client.get(task) reads state, result and error; client.cancel(id) cancels"
 JOB_ITSELF = "get_current_job() is ctx: declare the parameter `ctx: Context`"
 
 
@@ -191,7 +191,7 @@ class Reader:
         if place is not None and (task := self._enqueued(source, node, place)) is not None:
             self._write(source, node, place, task)
         elif place is not None:
-            self._found.gap(source, node, code_of(node), "the function is not among those that were read")
+            self._found.gap(source, node, code_of(node), "the function was not found")
         elif (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "delay"
@@ -249,7 +249,7 @@ class Reader:
         most = value_of(said.get("max") or (node.args[0] if isinstance(node, ast.Call) and node.args else None))
         interval = value_of(said.get("interval"))
         if isinstance(interval, list) and interval:
-            told = f"interval={interval}: Retry(after=...), raised by the handler, waits as long as it says"
+            told = f"interval={interval}: raise Retry(after=...) in the handler to set each delay"
             self._found.gap(source, node, code_of(node), told)
             interval = interval[0]
         delay = interval if isinstance(interval, int | float) else 0
@@ -267,9 +267,7 @@ class Reader:
         )
         rhythm = _rhythm(value_of(cron), seconds(said.get("interval")))
         if name not in self._definitions or rhythm is None:
-            self._found.gap(
-                source, node, code_of(node), "its function or its rhythm does not stand in the code as such"
-            )
+            self._found.gap(source, node, code_of(node), "its function or its schedule is not a literal")
             return
         where = value_of(said.get("queue_name"))
         task = self._tasks.get(name) or self._add(name, where if isinstance(where, str) else queue, DEFAULT_TIMEOUT)
