@@ -126,7 +126,7 @@ async def _edits(dsn: str, app: App) -> list[float]:
             before = await _row(connection, CHANGES, brand)
             began = time.monotonic()
             await _row(connection, EDIT, number * 97)
-            while await _row(connection, CHANGES, brand) == before:  # noqa: ASYNC110 - the fact stands in the database
+            while await _row(connection, CHANGES, brand) == before:  # noqa: ASYNC110 - polls the database
                 await asyncio.sleep(0.005)
             taken.append(time.monotonic() - began)
     return taken
@@ -152,7 +152,7 @@ async def _refreshes(dsn: str) -> tuple[Refreshed, Refreshed]:
 
 
 async def _refresh(connection: psycopg.AsyncConnection[Any], store: int) -> Refreshed:
-    """Write the menus of a store and then of three others as the crawl does; the first writes are not counted."""
+    """Write the menus of a store, unmeasured, and then those of three others, as the crawl does."""
     seconds = []
     for hour, menu in enumerate(_menus()):
         fetched_at = LATER + timedelta(hours=hour)

@@ -65,7 +65,7 @@ NAMES = tuple(duty.name for duty in DUTIES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One measurement: Postgres's CPU seconds and bytes of WAL, with what was sent or done meanwhile."""
+    """One measurement: Postgres's CPU seconds and bytes of WAL, and the work that was done meanwhile."""
 
     title: str
     share: float

@@ -1,4 +1,4 @@
-"""The works: what is measured of each peer, and with which contents of the database.
+"""The works: the benchmarks that each peer runs, and the contents of the database for each.
 
 W1   enqueue tasks in bulk                 W3   like W2, with two worker processes
 W1s  enqueue one at a time                 W4   latency of single tasks to an idle worker

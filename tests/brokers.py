@@ -1,4 +1,4 @@
-"""Other people's brokers: real Redis and NATS servers on loopback, that a test may stop, end and start again."""
+"""Real Redis and NATS servers on loopback, which a test can stop, kill and restart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REDIS_OPTIONS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
 
 
 class Broker:
-    """A server on a loopback port that stays its own: after `kill` or `stop`, `start` has it back at the same address."""
+    """A server on a loopback port. After `kill` or `stop`, `start` restarts it at the same address."""
 
     def __init__(
         self, command: Callable[[int], list[str]], scheme: str, environment: Mapping[str, str], folder: Path
@@ -40,7 +40,7 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, and return when it takes connections."""
+        """Start it, and wait until it accepts connections."""
         quiet = subprocess.DEVNULL
         with_us = ["setpriv", "--pdeathsig=KILL", "--"] if shutil.which("setpriv") else []
         self._process = subprocess.Popen(
@@ -61,19 +61,18 @@ class Broker:
                 time.sleep(0.01)
 
     def kill(self) -> None:
-        """End it at once: its clients see a reset, and what it held in memory is gone."""
+        """Kill it: its clients see a reset, and its data in memory is lost."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """End it as an administrator does."""
+        """Stop it in order, as an administrator does."""
         self._end(signal.SIGTERM)
 
     def freeze(self) -> None:
-        """Have it answer nothing while its connections stand."""
+        """Stop it from answering, with its connections open."""
         self._living.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Have it answer again."""
         self._living.send_signal(signal.SIGCONT)
 
     @property
@@ -91,7 +90,7 @@ class Broker:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has at this moment."""
+    """Return a loopback port that is free at this moment."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
@@ -100,7 +99,7 @@ def free_port() -> int:
 
 @contextmanager
 def redis(*options: str, by: str = "redis-server") -> Iterator[Broker]:
-    """Run a Redis, or a server that takes the same words, while the block lasts; these options stand beside ours."""
+    """Run Redis or a compatible server during the block, with additional options."""
     path, environment = _found(by)
     with _running(lambda port: [str(path), *REDIS_OPTIONS, "--port", str(port), *options], "redis", environment) as it:
         yield it
@@ -108,7 +107,7 @@ def redis(*options: str, by: str = "redis-server") -> Iterator[Broker]:
 
 @contextmanager
 def sentinel(name: str, port: int, *settings: str) -> Iterator[Broker]:
-    """Run a Sentinel that watches the master at a port while the block lasts, and soon takes it for dead."""
+    """Run a Sentinel that watches the master at a port, and quickly considers it dead."""
     path, environment = _found("redis-sentinel")
     text = f"""bind 127.0.0.1
 sentinel monitor {name} 127.0.0.1 {port} 1
@@ -125,7 +124,6 @@ sentinel failover-timeout {name} 5000
 
 @contextmanager
 def nats() -> Iterator[Broker]:
-    """Run a NATS server of one's own while the block lasts."""
     path, environment = _found("nats-server")
     with _running(lambda port: [str(path), "-a", "127.0.0.1", "-p", str(port)], "nats", environment) as it:
         yield it
@@ -133,7 +131,7 @@ def nats() -> Iterator[Broker]:
 
 @contextmanager
 def cutting_server() -> Iterator[int]:
-    """Listen on a port, and reset every connection, at once or within a millisecond."""
+    """Listen on a port, and reset every connection immediately or within a millisecond."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         cutting = Thread(target=_cut_all, args=(server,))
         cutting.start()
@@ -157,14 +155,14 @@ def _cut_all(server: socket.socket) -> None:
 
 @pytest.fixture
 def redis_server() -> Iterator[Broker]:
-    """A Redis that the test has for itself: it starts within some 20 ms."""
+    """A Redis server for one test. It starts within some 20 ms."""
     with redis() as server:
         yield server
 
 
 @pytest.fixture
 def nats_server() -> Iterator[Broker]:
-    """A NATS server that the test has for itself."""
+    """A NATS server for one test."""
     with nats() as server:
         yield server
 
@@ -183,5 +181,5 @@ def _running(command: Callable[[int], list[str]], scheme: str, environment: Mapp
 def _found(name: str) -> tuple[Path, Mapping[str, str]]:
     found = program(name)
     if found is None:
-        pytest.skip(f"there is no {name} here: ./dev servers")
+        pytest.skip(f"{name} is not installed: run ./dev servers")
     return found

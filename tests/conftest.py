@@ -1,4 +1,4 @@
-"""What every test leaves as it found it."""
+"""State that every test must leave unchanged."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ __all__ = [
     "restored_logging",
 ]
 
-# How long an example takes tells of the machine, and nothing about the product.
+# The duration of an example depends on the machine, not on the product.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")

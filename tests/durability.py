@@ -1,4 +1,4 @@
-"""The tests' server as a server should be, for tests of who looks whether it is: else it waits for no disk."""
+"""Turns on durability in the tests' server, which otherwise does not wait for the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_AT_A_TIME = 7246926
 
 @pytest.fixture
 def durable(postgres_server: TestServer) -> Iterator[None]:
-    """Let the server wait for the disk for once. The other processes of this run share it: they take turns."""
+    """Make the server wait for the disk during a test. The processes of a run share it, so they take turns."""
     with psycopg.connect(postgres_server.dsn("postgres"), autocommit=True) as administrator:
         administrator.execute("select pg_advisory_lock(%s)", [ONE_AT_A_TIME])
         administrator.execute("alter system set fsync = on")

@@ -1,4 +1,4 @@
-"""What a test starts is to hear SIGHUP, also where the whole run is not."""
+"""Makes processes that a test starts react to SIGHUP, even if the test run ignores it."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def heeded_hangups() -> None:
-    """Under nohup the signal is ignored, and would be by every command that a test starts."""
+    """Under nohup the signal is ignored, and every command that a test starts would inherit that."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""The Pythons of this machine, each with what Rolecall needs to run; what cannot be had is left out."""
+"""The Pythons of this machine, each with Rolecall's dependencies. Unavailable versions are skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def interpreters() -> dict[str, Path]:
-    """The newest of each supported version that runs here."""
+    """Return the newest release of each supported version that is installed here."""
     found = {}
     for version in SUPPORTED:
         name = f"python{version}"
@@ -35,9 +35,9 @@ def interpreters() -> dict[str, Path]:
 
 
 def environment(version: str) -> Path:
-    """The Python of an environment with everything that is locked, and this work tree; it is kept in `.tools`.
+    """Return the Python of an environment with all locked packages and this work tree. It is kept in `.tools`.
 
-    Raises SetupError where something cannot be had.
+    Raises SetupError if something is not available.
     """
     tools_folder(ROOT).mkdir(exist_ok=True)
     folder = tools_folder(ROOT) / f"python-{version}"
@@ -58,14 +58,14 @@ def environment(version: str) -> Path:
 
 @pytest.fixture(params=SUPPORTED)
 def python(request: pytest.FixtureRequest) -> Path:
-    """Each Python of this machine, with everything that Rolecall needs."""
+    """Each Python of this machine, with Rolecall's dependencies."""
     version = str(request.param)
     if version not in interpreters():
-        pytest.skip(f"there is no Python {version} on this machine")
+        pytest.skip(f"Python {version} is not installed")
     try:
         return environment(version)
     except SetupError as error:
-        pytest.skip(f"Python {version} lacks something that cannot be had here: {error}")
+        pytest.skip(f"Python {version} lacks packages that are not available: {error}")
 
 
 def _said(python: Path) -> str:

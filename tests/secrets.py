@@ -1,4 +1,4 @@
-"""An app whose payloads and results have what nobody is to read, said in each of the ways in which it can be."""
+"""An app whose payloads and results contain redacted values, declared in every possible way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CANARY = "CANARY-93b1c0de"
 
 
 class Login(BaseModel):
-    """As pydantic says it, under a name of its own and another."""
+    """Redacted fields declared in pydantic's way, one of them with an alias."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -30,7 +30,7 @@ class Account:
 
 
 def program() -> App:
-    """An app of a handler whose fields are hidden, and of one that hides nothing."""
+    """Return an app with a handler whose fields are redacted, and one without redaction."""
     app = App("vault")
 
     @app.task(role="vault")
@@ -45,7 +45,7 @@ def program() -> App:
 
 
 def payload(**changes: Any) -> dict[str, Any]:
-    """A payload of `sync` with a canary in each place that is hidden."""
+    """Return a payload of `sync` with a canary in each redacted place."""
     return {
         "shop": "berlin",
         "token": f"{CANARY}-token",

@@ -1,4 +1,4 @@
-"""Other people's servers: Debian's Postgres with its settings as they come, and PgBouncer in front of the tests' server."""
+"""Debian's Postgres with its default settings, and PgBouncer in front of the tests' server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.servers import Servers, find
 
 __all__ = ["Bouncer", "debian_postgres", "found_servers", "pgbouncer"]
 
-# As it comes, but for where it listens, and how many connections it has to the server: few, so that clients do meet.
+# The defaults, except for the address and the number of server connections: with few, clients have to share them.
 SETTINGS = """
 [databases]
 * = {server}
@@ -32,24 +32,24 @@ ADDRESS = frozenset({"host", "port", "user", "password"})
 
 
 class Bouncer:
-    """A running PgBouncer: the way through it to each database of the tests' server."""
+    """A running PgBouncer, with a DSN for each database of the tests' server."""
 
     def __init__(self, folder: Path, user: str) -> None:
         self._folder = folder
         self._user = user
 
     def through(self, dsn: str) -> str:
-        """Return the way to the same database through the pooler."""
+        """Return the DSN of the same database through the pooler."""
         return self._way(str(conninfo_to_dict(dsn)["dbname"]))
 
     @property
     def console(self) -> str:
-        """Where the pooler itself answers."""
+        """The DSN of the pooler's admin console."""
         return self._way("pgbouncer")
 
     @property
     def log(self) -> str:
-        """What the pooler has said."""
+        """The pooler's log."""
         return (self._folder / "log").read_text("utf-8")
 
     def _way(self, database: str) -> str:
@@ -84,8 +84,8 @@ def bouncing(dsn: str, *, mode: str = "transaction", size: int = 2) -> Iterator[
 
 
 def found_servers() -> Servers:
-    """Debian's Postgres and PgBouncer; without them the test is skipped."""
+    """Debian's Postgres and PgBouncer. Without them the test is skipped."""
     found = find()
     if found is None:
-        pytest.skip("there is no Postgres or PgBouncer of Debian's here: ./dev servers")
+        pytest.skip("Debian's Postgres or PgBouncer is not installed: run ./dev servers")
     return found

@@ -1,4 +1,4 @@
-"""A pool of Debian's Postgres that has a standby: what streams to it can be held up, and it can be stopped."""
+"""A pool on Debian's Postgres with a standby, whose replication can be paused and which can be stopped."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ DATABASE = "pool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicated:
-    """The ways to the pool on its primary and on its standby."""
+    """The DSNs of the pool on its primary and on its standby."""
 
     primary: str
     standby: str
     running: ExitStack = field(repr=False)
 
     def hold(self) -> None:
-        """Have the standby take in nothing more."""
+        """Pause the replay on the standby."""
         self._ask("select pg_wal_replay_pause()")
 
     def stop(self) -> None:
-        """End the standby."""
+        """Stop the standby."""
         self.running.close()
 
     def _ask(self, query: str) -> None:
@@ -40,7 +40,7 @@ class Replicated:
 
 @contextmanager
 def replicated() -> Iterator[Replicated]:
-    """Make both, the pool migrated and empty."""
+    """Start both servers, with a migrated and empty pool."""
     found = found_servers()
     with cluster(found) as admin, private_folder() as (folder, account), ExitStack() as running:
         with psycopg.connect(admin, autocommit=True) as connection:

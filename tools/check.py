@@ -16,6 +16,8 @@ CHECKS = {
     "sizes": ["python", "-m", "tools.sizes"],
     "sql": ["python", "-m", "tools.sql_headers"],
     "house": ["python", "-m", "tools.house"],
+    "prose": ["python", "-m", "tools.prose"],
+    "spelling": ["codespell"],
 }
 FIXES = {
     "lint": ["ruff", "check", "--quiet", "--fix-only"],
@@ -40,7 +42,7 @@ def passes(name: str, command: list[str]) -> bool:
     program = [str(ROOT / ".venv" / "bin" / command[0]), *command[1:]]
     done = subprocess.run(program, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     passed = done.returncode == 0
-    print(f"{'ok  ' if passed else 'FAIL'} {name:<7} {time.monotonic() - started:5.1f} s", flush=True)
+    print(f"{'ok  ' if passed else 'FAIL'} {name:<8} {time.monotonic() - started:5.1f} s", flush=True)
     if not passed:
         print(done.stdout.rstrip(), flush=True)
     return passed

@@ -139,7 +139,7 @@ async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[d
         connection.execute(END_SESSIONS)
         worker.stop(now=True)
         await asyncio.wait_for(running, PATIENCE)
-    # Whatever belongs to the task occurs every time; a heartbeat may happen in one of the runs.
+    # Functions of the task occur every time; a heartbeat may occur in one of the runs.
     functions = set.intersection(*(each.functions for each in recordings))
     return functions_by_file(functions), set.intersection(*(each.sql_names for each in recordings))
 

@@ -34,7 +34,7 @@ PERIOD = 0.1
 
 @dataclass(slots=True, kw_only=True)
 class Running:
-    """A pod's process, how often it was started, and the end of its grace period once it was told to stop."""
+    """A pod's process, the number of its starts, and the end of its grace period if it is being stopped."""
 
     pod: str
     process: Popen[bytes]

@@ -1,4 +1,4 @@
-"""A handler's signature as the schema of its payload, with annotations as texts, as many users have them."""
+"""A handler's signature as the schema of its payload, with annotations as strings, as many users have them."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_signature_without_a_schema_is_rejected_at_the_definition(function: Call
     "payload", [{}, {"ctx": 1, "self": 2, "a b": [None], "payload": {"x": 1.5}}], ids=["none", "odd"]
 )
 def test_handler_of_any_payload_receives_the_whole_payload(payload: dict[str, Any]) -> None:
-    """Whatever its fields are called; one called `payload` stays inside."""
+    """The names of its fields do not matter; one named `payload` stays inside."""
 
     def echo(ctx: Context, /, **payload: Any) -> Any:
         return ctx, payload
@@ -255,7 +255,7 @@ def test_handler_of_any_payload_receives_the_whole_payload(payload: dict[str, An
 
 
 def test_field_called_payload_is_an_ordinary_field() -> None:
-    """Two stars take the whole; a parameter without them is one field of it."""
+    """With two stars the parameter receives the whole payload, without them one field of it."""
 
     def work(payload: dict[str, Any]) -> Any:
         return payload

@@ -1,4 +1,4 @@
-"""No circle of imports in src/rolecall: whatever two modules say of each other, one of them stands below the other."""
+"""src/rolecall has no import cycles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Graph = Mapping[str, set[str]]
 def test_no_modules_import_each_other_in_a_cycle_even_for_typing() -> None:
     circles = list(_circles(_imports()))
 
-    assert not circles, "circles of imports:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
+    assert not circles, "import cycles:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
 
 
 def test_import_cycle_is_found_among_other_imports() -> None:
@@ -25,7 +25,7 @@ def test_import_cycle_is_found_among_other_imports() -> None:
 
 
 def _imports() -> Graph:
-    """Return what each module imports from anywhere in it, under `if TYPE_CHECKING` and in functions too."""
+    """Return the imports of each module, including those in functions and under `if TYPE_CHECKING`."""
     files = {_name(file): file for file in sorted((SOURCE / PACKAGE).rglob("*.py"))}
     return {name: set(_imported(file, files)) - {name} for name, file in files.items()}
 

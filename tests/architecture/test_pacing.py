@@ -1,4 +1,4 @@
-"""`./dev test` says how long it will take, how far it is and what fails as it fails; `--fast` keeps to its time."""
+"""`./dev test` prints the expected time, the progress and failures as they happen; `--fast` keeps to its time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAD = "def test_bad(): assert not 'bad'\n"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Two folders of tests, one file in the first fails; what each file costs is known."""
+    """Two folders of tests, with one failing file in the first. The duration of each file is known."""
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
     for name, text in {"a/test_bad": BAD, "a/test_slow": GOOD, "b/test_slow": GOOD, "b/test_slower": GOOD}.items():
         path = tmp_path / "tests" / f"{name}.py"

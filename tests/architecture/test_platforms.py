@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# What other libraries need is imported first: they look at the machine, and not at what is taken away.
+# Imports of other libraries come first: they inspect the platform, not the modules that are removed below.
 AS_ON_WINDOWS = """
 import asyncio, concurrent.futures, ctypes, logging.handlers, multiprocessing.connection, os, signal, sys
 import msgspec, psutil, psycopg, psycopg_pool, typer

@@ -13,28 +13,28 @@ import pytest
 from rolecall.service.services import Services
 
 ROLECALL = Path(inspect.getfile(Services)).parents[1]
-# noun.verb: why the shell has no way to it.
-TOKEN = "a token is for who has no way to the database"
-ONE = "the same verb takes many, and tells of each what became of it"
-MANY = "its own route takes one task, and the bulk action those that a filter finds, ids included"
-PART = "the part of another action, which the shell offers: it only looks up what that one is about"
-LOGIN = "a part of coming in over HTTP: the command line runs with the rights of the account on the machine"
-SESSIONS = "a new password, `people remove` and a new local token end all sessions of somebody at once"
+# noun.verb: why the interface does not offer it.
+TOKEN = "tokens are for callers without access to the database"
+ONE = "the same command accepts several tasks, and reports the outcome of each"
+MANY = "its route takes one task; the bulk action takes a filter, which can contain ids"
+PART = "a lookup that is part of another action, which the interface offers"
+LOGIN = "a part of HTTP authentication: the command line runs with the rights of the user on the machine"
+SESSIONS = "a new password, `people remove` and a new local token end all sessions of a person"
 BOTH = "the page and the API call web/sessions.py, which decides whose sessions a caller may see"
-KEPT = "what is remembered of changes is decided beside the database, not from within"
-PEOPLE = "who may come in is decided on the machine, not from within"
-SECRET = "made and revoked at the command line or over the API: a secret is not left behind in a browser"
-OVERVIEW = "the first page has an answer of its own, of which this is a part"
-OUTLINE = "the pages draw the outline of a tree or a chain, in which this stands"
-TOGETHER = "requests wait together, with one question for all of them"
-PATIENCE = "a page does not wait: it follows"
-LEAVING = "what `scale` answers names them; a page shows them before the button is pressed"
-GLANCE = "a few of the tasks that every worker runs, for a page; `show` tells all of one worker's"
-APP_CHECKS = "the part of `examine` that `up` tells at its start; alerts and the doctor bring it with all else"
-APP = "a request is held against the app that is served, which may be newer than what workers have declared"
-OWN = "one door shows everybody their own; here one sees the whole pool"
-WHY = "the part of `tasks.why` that Redis tells"
-COVERAGE = "how many workers take what, counted for a page; `list` tells of each worker what it takes"
+KEPT = "the retention of the audit log is set on the machine, not over HTTP"
+PEOPLE = "access is granted on the machine, not over HTTP"
+SECRET = "created and revoked on the command line or over the API: a browser must not keep a secret"
+OVERVIEW = "a part of the overview, which the first page uses"
+OUTLINE = "contained in the outline of a tree or chain, which the pages draw"
+TOGETHER = "waiting requests share one query"
+PATIENCE = "a page does not wait: it follows the stream of events"
+LEAVING = "contained in the response of `scale`; a page shows them before the button is pressed"
+GLANCE = "some running tasks of each worker, for a page; `show` returns all tasks of one worker"
+APP_CHECKS = "the part of `examine` that `up` reports when it starts; alerts and the doctor include it"
+APP = "a request is checked against the served app, which may be newer than the declarations of workers"
+OWN = "limited to the caller's own tasks; this interface shows the whole pool"
+WHY = "the part of `tasks.why` that is read from Redis"
+COVERAGE = "counts of workers by role, for a page; `list` returns the roles of each worker"
 NOUNS: dict[str, type] = {
     noun: get_type_hints(made.func)["return"]
     for noun, made in vars(Services).items()
@@ -44,9 +44,9 @@ OWNERS = {name: noun for noun, kind in NOUNS.items() for name in (noun, kind.__n
 MISSING: dict[str, dict[str, str]] = {
     "cli": {
         "chains.get": PART,
-        "chains.outline": "what a page has room for; `chains show` writes the whole chain",
+        "chains.outline": "limited to the space of a page; `chains show` prints the whole chain",
         "handoff.handoff_cause": WHY,
-        "handoff.show": "the part of `overview` that Redis tells",
+        "handoff.show": "the part of `overview` that is read from Redis",
         "keys.find": LOGIN,
         "keys.get": PART,
         "owned_tasks.delete": OWN,
@@ -62,31 +62,31 @@ MISSING: dict[str, dict[str, str]] = {
         "sessions.open": LOGIN,
         "sessions.open_local": LOGIN,
         "scaling.leaving_pods": LEAVING,
-        "schedules.create": "`schedules put` stores a new one, too",
-        "schedules.put": "`schedules put` says field by field what to change",
+        "schedules.create": "`schedules put` also creates schedules",
+        "schedules.put": "`schedules put` changes single fields",
         "tasks.cancel_one": ONE,
         "tasks.complete_by_token": TOKEN,
-        "tasks.detail": "all that a page tells at once: `tasks show`, `needs` and `tree` tell it each for itself",
+        "tasks.detail": "everything on a page; `tasks show`, `needs` and `tree` return the parts",
         "tasks.delete_one": ONE,
-        "tasks.enqueue_many": "a command enqueues one task; a program with many has the client",
+        "tasks.enqueue_many": "a command enqueues one task; programs with many use the client",
         "tasks.fail_by_token": TOKEN,
         "tasks.get": PART,
-        "trees.outline": "what a page has room for; `tasks tree` writes the whole tree",
-        "tasks.parents_among": "where a list has links to children; `tasks tree` shows them",
+        "trees.outline": "limited to the space of a page; `tasks tree` prints the whole tree",
+        "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
     },
     "web": {
-        "chains.outline": "what a page has room for; a chain's own routes tell all of it",
+        "chains.outline": "limited to the space of a page; a chain's own routes return all of it",
         "doctor.run_app_checks": APP_CHECKS,
         "handoff.handoff_cause": WHY,
         "chains.wait": TOGETHER,
-        "startup_guard.require_credentials": "asked when a server starts that would otherwise let nobody in",
+        "startup_guard.require_credentials": "checked when a server starts that nobody could log in to",
         "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
-        "maintenance.prune": "the workers do it; by hand only beside the database",
-        "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history tell it, each to who may know it",
+        "maintenance.prune": "a maintenance duty; by hand only on the machine",
+        "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history return the parts, with separate rights",
         "people.get": PEOPLE,
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
@@ -95,26 +95,26 @@ MISSING: dict[str, dict[str, str]] = {
         "schedules.put": "PUT changes one by its id, POST creates one",
         "tasks.cancel": MANY,
         "tasks.delete": MANY,
-        "tasks.detail": "all that a page tells at once: a task's own routes tell it each for itself",
-        "tasks.parents_among": "where a list has links to children; /children lists them",
+        "tasks.detail": "everything on a page; a task's own routes return the parts",
+        "tasks.parents_among": "for links to children in a list; /children lists them",
         "tasks.retry": MANY,
         "tasks.wait": TOGETHER,
-        "trees.outline": "what a page has room for; /tree lists the whole tree",
+        "trees.outline": "limited to the space of a page; /tree lists the whole tree",
         "workers.coverage": COVERAGE,
         "workers.get": PART,
         "workers.in_hand": GLANCE,
     },
     "dashboard": {
         "handoff.handoff_cause": WHY,
-        "handoff.show": "its findings stand among the alerts of the first page; `overview` and /api/status tell all of it",
+        "handoff.show": "its findings are among the alerts of the first page; `overview` and /api/status return all of it",
         "chains.blocking": OUTLINE,
         "chains.show": OUTLINE,
         "chains.wait": PATIENCE,
         "doctor.run_app_checks": APP_CHECKS,
-        "doctor.examine": "the first page tells what is wrong with the pool; the machine's health is for its terminal",
-        "startup_guard.require_credentials": "asked when a server starts that would otherwise let nobody in",
+        "doctor.examine": "the first page shows the pool's problems; the machine's health is checked in its terminal",
+        "startup_guard.require_credentials": "checked when a server starts that nobody could log in to",
         "handlers.require_fit": APP,
-        "handlers.reveal": "values are revealed at the command line or over the API",
+        "handlers.reveal": "values are revealed on the command line or over the API",
         "insight.history": OVERVIEW,
         "keys.create": SECRET,
         "keys.find": PART,
@@ -122,7 +122,7 @@ MISSING: dict[str, dict[str, str]] = {
         "keys.list": SECRET,
         "keys.revoke": SECRET,
         "maintenance.keep_audit": KEPT,
-        "maintenance.prune": "the workers do it; by hand only beside the database",
+        "maintenance.prune": "a maintenance duty; by hand only on the machine",
         "owned_tasks.delete": OWN,
         "owned_tasks.enqueue": OWN,
         "owned_tasks.get": OWN,
@@ -140,10 +140,10 @@ MISSING: dict[str, dict[str, str]] = {
         "sessions.list": BOTH,
         "sessions.open": PART,
         "sessions.open_local": PART,
-        "scaling.target": "a number for an autoscaler; the page of capacity tells people how many workers a role needs",
+        "scaling.target": "a number for an autoscaler; the capacity page shows how many workers a role needs",
         "schedules.put": "the form changes a schedule by its id, or creates one",
         "tasks.complete_by_token": TOKEN,
-        "tasks.enqueue_many": "a form makes one task; a program with many has the client",
+        "tasks.enqueue_many": "a form creates one task; programs with many use the client",
         "tasks.fail_by_token": TOKEN,
         "tasks.needs": OUTLINE,
         "tasks.tree": OUTLINE,
@@ -153,7 +153,6 @@ MISSING: dict[str, dict[str, str]] = {
 
 
 def offered() -> set[str]:
-    """Every public method of every service, as noun.verb."""
     return {
         f"{noun}.{name}"
         for noun, kind in NOUNS.items()
@@ -163,19 +162,19 @@ def offered() -> set[str]:
 
 
 def reached(shell: str) -> set[str]:
-    """Every noun.verb that a shell names."""
+    """Return every noun.verb that an interface uses."""
     trees = [ast.parse(file.read_text("utf-8")) for file in modules_of(shell)]
     return {found for tree in trees for found in (loosely_reached if shell == "dashboard" else plainly_reached)(tree)}
 
 
 def modules_of(shell: str) -> list[Path]:
-    """The pages stand within the package that serves the API."""
+    """The pages are part of the package that serves the API."""
     folder = ROLECALL / ("web/dashboard" if shell == "dashboard" else shell)
     return [file for file in folder.rglob("*.py") if shell == "dashboard" or "dashboard" not in file.parts]
 
 
 def plainly_reached(tree: ast.Module) -> set[str]:
-    """What stands there as `services.noun.verb`, or as `Noun.verb`."""
+    """Return the uses in the form `services.noun.verb` or `Noun.verb`."""
     return {
         f"{OWNERS[owner]}.{node.attr}"
         for node in ast.walk(tree)
@@ -184,7 +183,7 @@ def plainly_reached(tree: ast.Module) -> set[str]:
 
 
 def loosely_reached(tree: ast.Module) -> set[str]:
-    """Every verb of a module that has the noun too: pages hand a service to what gathers their matter."""
+    """Return every verb of a module that also contains the noun: pages pass services to their presenters."""
     nodes = list(ast.walk(tree))
     verbs = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     nouns = {OWNERS[name] for node in nodes if (name := noun_in(node)) in OWNERS}
@@ -202,7 +201,7 @@ def noun_in(node: ast.AST) -> str:
 
 
 def owner_of(node: ast.expr) -> str:
-    """The service that stands before the dot: `services.tasks`, or its class; not a module of the same name."""
+    """Return the service before the dot: `services.tasks`, or its class, but not a module of the same name."""
     match node:
         case ast.Attribute(attr=noun):
             return noun
@@ -216,8 +215,8 @@ def owner_of(node: ast.expr) -> str:
 def test_gaps_between_interfaces_are_known(shell: str) -> None:
     lacking = offered() - reached(shell)
 
-    assert lacking - MISSING[shell].keys() == set(), f"offer these in {shell}, or say in MISSING why not"
-    assert MISSING[shell].keys() - lacking == set(), f"{shell} has come to reach these: take them out of MISSING"
+    assert lacking - MISSING[shell].keys() == set(), f"offer these in {shell}, or add the reason to MISSING"
+    assert MISSING[shell].keys() - lacking == set(), f"{shell} offers these now: remove them from MISSING"
 
 
 @pytest.mark.parametrize("shell", MISSING)

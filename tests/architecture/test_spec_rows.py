@@ -74,7 +74,7 @@ def test_every_row_names_a_test() -> None:
 
 
 def test_code_and_tests_do_not_cite_rows() -> None:
-    """A row is looked up in proofs.toml; a citation elsewhere leads a reader nowhere."""
+    """The tests of a row are listed in proofs.toml. A citation elsewhere would be a dead end."""
     files = (file for folder in CODE for file in (ROOT / folder).rglob("*") if file.suffix in TEXT)
     cited = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
@@ -88,7 +88,7 @@ def test_code_and_tests_do_not_cite_rows() -> None:
 
 
 def test_every_promise_has_existing_tests() -> None:
-    """The promises bear the numbers of the invariants, and each names tests of its own."""
+    """The promises have the numbers of the invariants, and each names its own tests."""
     promises = re.findall(r"^### (\d+)\. .*\n((?:(?!#).*\n?)*)", GUARANTEES.read_text("utf-8"), re.MULTILINE)
     named = {number: re.findall(r"^- `(.+)`$", text, re.MULTILINE) for number, text in promises}
 
@@ -103,14 +103,14 @@ def proofs() -> dict[str, dict[str, list[str]]]:
 
 
 def exists(node: str) -> bool:
-    """Say whether a node id names a file of tests, or a test in it."""
+    """Return whether a node id names an existing test file or test."""
     file, _, name = node.partition("::")
     return (ROOT / file).is_file() and (not name or name in names_in(ROOT / file))
 
 
 @cache
 def names_in(file: Path) -> set[str]:
-    """Read the names of a file's tests, those of a class as `Class::test`."""
+    """Return the names of a file's tests, those of a class as `Class::test`."""
     body = ast.parse(file.read_text("utf-8")).body
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     return {node.name for node in functions(body)} | {
@@ -129,7 +129,7 @@ def functions(body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionD
 
 
 def needless_rows() -> set[str]:
-    """Read the rows that the design makes needless: each is named with what stands in for it."""
+    """Return the rows that the design makes needless. Each is listed with its substitute."""
     lines = [line.split("|") for line in NEEDLESS.read_text("utf-8").splitlines() if line.startswith("| ")]
     return {
         row for _, rows, _, why, instead, _ in lines for row in ROW.findall(rows) if why.strip() and instead.strip()

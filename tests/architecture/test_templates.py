@@ -1,4 +1,4 @@
-"""Templates hold no script, no style and nothing that is not escaped; and stay short."""
+"""Templates are short and contain no scripts, no styles and no unescaped values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPTS = sorted(
     file for source in SOURCES for file in source.rglob("assets/*.js") if "vendor" not in file.parts and file.is_file()
 )
 LONGEST = 80
-# Pieces of which pages are made, one beside the other.
+# Files with building blocks of several pages.
 COLLECTIONS = {"ui.html", "icons.html", "layout.html"}
 FORBIDDEN = {
     "is a script within a page": re.compile(r"<script(?![^>]*\bsrc=)|javascript:", re.IGNORECASE),
@@ -45,7 +45,7 @@ def test_templates_contain_no_injectable_constructs(wrong: str) -> None:
 
 
 def test_no_module_builds_markup_by_hand() -> None:
-    """Only templates write pages, and they escape everything."""
+    """Only templates, which escape everything, contain markup."""
     files = [file for source in SOURCES for file in source.rglob("*.py")]
 
     assert [str(file) for file in files if UNESCAPED.search(file.read_text("utf-8"))] == []

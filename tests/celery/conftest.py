@@ -1,4 +1,4 @@
-"""The sample shop as it becomes when its imports are changed, and workers that run it."""
+"""The sample shop after its imports are changed, and workers that run it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Work = Callable[[Any], AbstractAsyncContextManager[object]]
 
 @pytest.fixture
 def moved(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the shop, of which nothing but imports was changed; it is imported anew by each test."""
+    """A folder with the shop, in which only the imports were changed. Each test imports it again."""
     shutil.copytree(SAMPLE / "shop", tmp_path / "shop", ignore=shutil.ignore_patterns("__pycache__"))
     for file in (tmp_path / "shop").glob("*.py"):
         file.write_text(IMPORTS.sub(r"\1 rolecall.celery", file.read_text()))
@@ -49,7 +49,7 @@ def shop(moved: Path) -> Iterator[ModuleType]:
 
 @pytest.fixture
 def at_work(database: str) -> Work:
-    """A worker of a Celery app, beside the block."""
+    """Run a worker of a Celery app during the block."""
 
     @asynccontextmanager
     async def work(app: Any) -> AsyncIterator[object]:

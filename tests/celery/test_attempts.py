@@ -1,4 +1,4 @@
-"""How a task ends, and what it may ask of its attempt: as with Celery, nothing is repeated that was not told to."""
+"""Attempts of Celery tasks: as with Celery, a task is retried only if its declaration says so."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def celery(database: str) -> Iterator[Celery]:
 
 
 async def ended(result: AsyncResult, at_work: Work, app: Any) -> Any:
-    """The task, once a worker has ended it."""
+    """Return the task after a worker has finished it."""
     async with at_work(app):
         await asyncio.to_thread(result.get, 30, propagate=False)
     return app.client.get(int(result.id))

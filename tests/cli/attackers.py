@@ -1,4 +1,4 @@
-"""Clients that mean no good: each writes to a raw socket in a thread of its own, until it is told to stop."""
+"""Malicious clients: each writes to a raw socket in its own thread until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_to(url: str) -> socket.socket:
 
 
 class Attacker:
-    """Connects, sends a beginning and then the same piece for ever; connects again whenever it is cut off."""
+    """Connects and sends a beginning, then the same piece repeatedly. Reconnects whenever it is cut off."""
 
     def __init__(self, url: str, beginning: bytes, piece: bytes) -> None:
         self._address = address_of(url)
@@ -57,7 +57,7 @@ class Attacker:
 
 @contextmanager
 def attacking(url: str, number: int, beginning: bytes, piece: bytes) -> Iterator[list[Attacker]]:
-    """So many of them while the block runs."""
+    """Run this many attackers during the block."""
     attackers = [Attacker(url, beginning, piece) for _ in range(number)]
     for attacker in attackers:
         attacker.start()
@@ -69,7 +69,7 @@ def attacking(url: str, number: int, beginning: bytes, piece: bytes) -> Iterator
 
 
 def answer_to(connection: socket.socket) -> bytes:
-    """All that comes until the server closes; what was read until it cut the connection off."""
+    """Return everything that arrives until the server closes or resets the connection."""
     parts = []
     try:
         while part := connection.recv(PIECE):
@@ -80,7 +80,7 @@ def answer_to(connection: socket.socket) -> bytes:
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Whether the server has closed one that waits for nothing else, with or without a word."""
+    """Return whether the server has closed an idle connection, with or without a response."""
     connection.setblocking(False)
     try:
         connection.recv(1)
@@ -93,7 +93,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 @contextmanager
 def connections(open_one: Callable[[], socket.socket], number: int) -> Iterator[list[socket.socket]]:
-    """So many connections while the block runs."""
+    """Open this many connections during the block."""
     opened: list[socket.socket] = []
     try:
         opened.extend(open_one() for _ in range(number))

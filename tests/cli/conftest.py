@@ -1,4 +1,4 @@
-"""A Postgres for the command's tests, a migrated database each, and two ways to run the command."""
+"""A Postgres server for the tests of the CLI, a migrated database for each, and two ways to run a command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stumble() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run of the command left behind."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -77,8 +77,9 @@ def sql(dsn: str) -> Callable[..., list[tuple[Any, ...]]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with shop.py in it; of ours, the environment says only that nothing is served. Nothing is left
-    in the home of whoever runs the tests.
+    """A working folder with shop.py. The only Rolecall variable that is set turns serving off.
+
+    Tests write nothing to the home folder of the person who runs them.
     """
     (tmp_path / "shop.py").write_text(SHOP)
     monkeypatch.chdir(tmp_path)
@@ -111,7 +112,7 @@ def cli(bare: Run, dsn: str, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def launch(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start any program as a process of its own; what still runs at the end is killed."""
+    """Start any program as a process. It is killed at the end if it still runs."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object, **environment: str) -> subprocess.Popen[str]:
@@ -136,13 +137,13 @@ def launch(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture
 def spawn(launch: Callable[..., subprocess.Popen[str]]) -> Callable[..., subprocess.Popen[str]]:
-    """Start the real command as a process of its own."""
+    """Start the real command as a process."""
     return partial(launch, sys.executable, "-m", "rolecall.cli")
 
 
 @pytest.fixture
 def execute(spawn: Callable[..., subprocess.Popen[str]]) -> Run:
-    """Run the real command to its end as a process of its own."""
+    """Run the real command in a process until it exits."""
 
     def command(*arguments: object, **environment: str) -> Result:
         process = spawn(*arguments, **environment)

@@ -22,12 +22,12 @@ DEADLINE = 60.0
 def until(fact: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE
     while not fact():
-        assert time.monotonic() < deadline, f"never: {what}"
+        assert time.monotonic() < deadline, f"did not happen: {what}"
         time.sleep(0.05)
 
 
 def document(process: subprocess.Popen[str]) -> dict[str, object]:
-    """What `--json` writes when the database is there."""
+    """Return the document that `--json` writes when the database is available."""
     assert process.stdout is not None
     text = ""
     while not text.endswith("}\n"):
@@ -40,25 +40,25 @@ def document(process: subprocess.Popen[str]) -> dict[str, object]:
 
 
 def told_until(process: subprocess.Popen[str], words: str) -> str:
-    """What it writes to stderr up to the line with these words."""
+    """Return the lines on stderr up to the one with these words."""
     assert process.stderr is not None
     text = ""
     while words not in text:
         line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {text}"
+        assert line, f"the process exited without writing {words!r}: {text}"
         text += line
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where the API of a process is, and how this machine comes in there."""
+    """The address of a process's API, and the local token."""
 
     url: str
     token: str
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
-        """Ask, with this machine's token."""
+        """Send a GET request with the local token."""
         return httpx2.get(f"{self.url}{path}", headers=self.headers | headers, timeout=30)
 
     @property
@@ -67,13 +67,13 @@ class Served:
 
 
 def served(process: subprocess.Popen[str]) -> Served:
-    """Where a process that was started with `--json` serves the API."""
+    """Return the API of a process that was started with `--json`."""
     told = document(process)
     return Served(str(told["http"]), Path(str(told["token_file"])).read_text(encoding="ascii").strip())
 
 
 def runs(pid: int) -> bool:
-    """Whether it does more than wait for somebody to take note of its end."""
+    """Return whether the process runs, and is not a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -14,7 +14,7 @@ from tests.cli.conftest import Run
 
 Sql = Callable[..., list[tuple[Any, ...]]]
 
-# What is typed, the exit code, and a part of the one line that says why.
+# Arguments, the exit code, and a part of the one-line error.
 REFUSED = [
     (["add", '{"a": NaN}'], 2, "NaN"),
     (["add", '{"a": 1e400}'], 2, "inf"),

@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 Sql = Callable[..., list[tuple[Any, ...]]]
 
 D = ("--dedupe-key", "d")
-# What is typed, and a part of the one line that says why.
+# Arguments, and a part of the one-line error.
 REFUSED = [
     (("--dedupe-mode", "merge"), "dedupe requires a dedupe_key"),
     ((*D, "--dedupe-mode", "ignore"), "ignore"),

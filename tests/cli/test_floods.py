@@ -15,7 +15,7 @@ from tests.cli.attackers import GET, Attacker, answer_to, attacking, connections
 from tests.cli.processes import Spawn, document, told_until, until
 
 PROBES = 20
-# What the kernel holds of a connection at both ends is sent before anybody notices.
+# The buffers of the kernel at both ends are filled before a server notices anything.
 KERNEL = 16 * 1024 * 1024
 FEW_FILES = 1_024
 HALVES = 1_100
@@ -32,7 +32,7 @@ def probe(url: str) -> int:
 
 @pytest.fixture
 def many_files() -> None:
-    """This process holds one end of all connections."""
+    """This process has one end of all connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 4 * HALVES:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4 * HALVES), hard))
@@ -45,7 +45,7 @@ def test_other_clients_are_served_during_an_endless_header(launch: Spawn, dsn: s
     before = psutil.Process(server.pid).memory_info().rss
 
     with attacking(url, number, GET + b"X-A: ", b"a" * 65_536) as attackers:
-        # One who is let send on slows the server down more and more: then there is nothing to wait for.
+        # A client that may keep sending slows the server down more and more, so do not wait for it.
         answers = [probe(url) for _ in range(PROBES) if not sends_on(attackers)]
         until(lambda: sends_on(attackers) or all(each.cut_off for each in attackers), "each attacker is cut off")
         grown = psutil.Process(server.pid).memory_info().rss - before
@@ -108,7 +108,7 @@ def cpu_seconds(server: psutil.Process) -> float:
 
 
 def send_all(url: str, sent: bytes) -> bytes:
-    """Send a request on a connection of its own, and return the beginning of the answer."""
+    """Send a request on its own connection, and return the beginning of the response."""
     with open_to(url) as connection:
         try:
             connection.sendall(sent)
@@ -118,7 +118,7 @@ def send_all(url: str, sent: bytes) -> bytes:
 
 
 def cost_of(server: psutil.Process, url: str, sent: bytes) -> tuple[float, set[bytes]]:
-    """The CPU seconds of the server for each of many such requests, and how they were answered."""
+    """Return the server's CPU seconds for each of many such requests, and the responses."""
     probe(url)
     before = cpu_seconds(server)
     answers = [send_all(url, sent) for _ in range(BODIES)]

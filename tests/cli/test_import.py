@@ -1,4 +1,4 @@
-"""`rolecall import` reads other systems' code, prints what stands for it, and writes nothing unless it is asked to."""
+"""`rolecall import` reads other systems' code, prints its equivalent, and writes files only on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_json_output_lists_all_findings(bare: Run) -> None:
 
     assert [task["name"] for task in found["tasks"]][:2] == ["mailer.jobs.send", "mailer.jobs.count_words"]
     assert found["calls"][0]["place"] == {"file": "mailer/web.py", "line": 21}
-    assert found["module"].startswith('"""What was declared for RQ')
+    assert found["module"].startswith('"""The declarations for RQ')
 
 
 def test_unreadable_file_is_reported_and_the_others_are_read(bare: Run, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_code_without_findings_produces_an_empty_app(bare: Run, tmp_path: Path) 
 
 
 def test_unknown_system_or_path_is_rejected(bare: Run, tmp_path: Path) -> None:
-    assert bare("import", "huey", tmp_path).err == "rolecall: SYSTEM: 'huey' is none of celery, procrastinate, rq\n"
+    assert bare("import", "huey", tmp_path).err == "rolecall: SYSTEM: 'huey' is not one of celery, procrastinate, rq\n"
 
     nowhere = bare("import", "rq", tmp_path / "nowhere")
     assert nowhere.code == 2

@@ -1,4 +1,4 @@
-"""Every command through a real PgBouncer in transaction mode, as it comes, with two connections to the database."""
+"""Every command through a real PgBouncer in transaction mode, with its defaults and two database connections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADDED = {"a": 1, "b": 2}
 
 @pytest.fixture
 def through(dsn: str, pgbouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The way to the test's database through PgBouncer, for all commands; after `folder`, which empties the environment."""
+    """Make all commands use PgBouncer. Depends on `folder`, which clears the environment."""
     way = pgbouncer.through(dsn)
     monkeypatch.setenv("DATABASE_URL", way)
     return way

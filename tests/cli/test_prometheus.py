@@ -46,7 +46,7 @@ class Scraper:
 def tool(name: str) -> tuple[str, dict[str, str]]:
     found = program(name)
     if found is None:
-        pytest.skip(f"{name} is not on this machine: ./dev servers gets it")
+        pytest.skip(f"{name} is not installed: run ./dev servers")
     path, environment = found
     return str(path), dict(environment)
 

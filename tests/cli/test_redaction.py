@@ -21,7 +21,7 @@ def vault(dsn: str) -> None:
 
 
 def test_tasks_schedules_and_chains_are_shown_without_redacted_values(cli: Run, folder: Path) -> None:
-    """A task that is asked for, completed, and shown in each way; a schedule that is stored, shown and changed."""
+    """A task is enqueued, completed and shown in each way; a schedule is stored, shown and changed."""
     given = payload(login={"name": "ada", "passphrase": f"{CANARY}-password"})
     (folder / "payload.json").write_text(encode(given))
     said = ("--handler", "sync", "--payload", "@payload.json")

@@ -1,4 +1,4 @@
-"""`rolecall serve` and the API beside `rolecall up`, as real processes over real HTTP."""
+"""`rolecall serve`, and the API of `rolecall up`, as real processes over real HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.cli.attackers import open_to
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, served, until
 
-GRACE = 8.0  # seconds: below those that are given to what does not end by itself
+GRACE = 8.0  # seconds: less than the time limit of processes that do not exit
 
 
 def url_of(process: Any) -> str:
@@ -30,7 +30,7 @@ def url_of(process: Any) -> str:
 
 
 def served_by(up: Any) -> list[int]:
-    """The processes that serve the API for `up`."""
+    """Return the processes that serve the API for `up`."""
     return [child.pid for child in psutil.Process(up.pid).children() if "serve" in child.cmdline()]
 
 
@@ -58,7 +58,7 @@ def test_proxy_may_strip_a_path_prefix(spawn: Spawn, dsn: str) -> None:
 def test_lost_tasks_and_due_schedules_are_handled_before_the_first_response(
     spawn: Spawn, cli: Run, dsn: str, folder: Path
 ) -> None:
-    """Rescue, default schedules, due ones at once, and only then an answer."""
+    """Lost tasks are rescued, default schedules created and due ones fired before the first response."""
     with (folder / "shop.py").open("a") as shop:
         shop.write('app.schedule("hourly", "add", every=3600, payload={"a": 1, "b": 1})\n')
     lost = claimed_an_hour_ago(dsn)
@@ -72,7 +72,7 @@ def test_lost_tasks_and_due_schedules_are_handled_before_the_first_response(
 
 
 def claimed_an_hour_ago(dsn: str) -> int:
-    """Make a task that a worker claimed and never finished; return its id."""
+    """Store a task that a worker claimed and never finished; return its id."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("select set_config('rolecall.fake_now', (now() - interval '1 hour')::text, false)")
         connection.execute("select rolecall.enqueue('sums', '{\"a\": 1, \"b\": 2}', 'add')")
@@ -136,7 +136,7 @@ def test_up_serves_the_api_and_restarts_it_when_it_dies(spawn: Spawn, dsn: str, 
 
 def test_up_uses_any_free_port_if_the_default_is_taken(spawn: Spawn, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROLECALL_HTTP")
-    with closing(sockets.listen(HttpSettings())) as taken:  # the usual port, if it was free
+    with closing(sockets.listen(HttpSettings())) as taken:  # the default port, if it was free
         up = spawn("up", "--json", DATABASE_URL=dsn)
         url = url_of(up)
         assert not url.endswith(f":{taken.getsockname()[1]}")

@@ -53,7 +53,7 @@ def listening(cli: Run, workers: int = 1) -> None:
 def said(process: subprocess.Popen[str], text: str) -> None:
     """Read its log until it says this."""
     assert process.stderr is not None
-    assert any(text in line for line in process.stderr), f"never: {text}"
+    assert any(text in line for line in process.stderr), f"not written: {text}"
 
 
 @pytest.mark.parametrize("number", STOPS, ids=lambda number: number.name)

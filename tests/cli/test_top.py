@@ -36,7 +36,7 @@ def busy(cli: Run, sql: Callable[..., list[tuple[Any, ...]]]) -> None:
 
 @contextmanager
 def terminal(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], bytes]]]:
-    """Run the command in a terminal; what it draws is read until it has drawn something."""
+    """Run the command in a terminal, and return the output once there is some."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
     command = [sys.executable, "-m", "rolecall.cli", *words]

@@ -53,7 +53,7 @@ def test_invalid_pause_is_rejected(cli: Run, arguments: list[str], code: int) ->
 
 
 def test_decommissioned_process_exits_successfully_and_is_not_restarted(cli: Run, spawn: Spawn, dsn: str) -> None:
-    """Of two processes under a supervisor, the one that was told to leave stays away."""
+    """Of two processes under a supervisor, the decommissioned one is not restarted."""
     supervisor = spawn("worker", "--app", "shop:app", "--processes", "2", DATABASE_URL=dsn)
 
     def roll() -> list[dict[str, Any]]:

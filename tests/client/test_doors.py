@@ -1,4 +1,4 @@
-"""Whatever is refused in Python is refused in SQL, and the other way round."""
+"""The Python client and the SQL functions reject the same input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may start a chain, and what may only follow."""
+"""Entry handlers can start a chain; other handlers can only continue one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pool in which every text that somebody else may write is an attack, and what tells whether one has come through."""
+"""A pool in which every text from users contains an attack, and a check for attacks that succeeded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIGNATURE = {
     "required": [HOSTILE],
 }
 JSON = {HOSTILE: [HOSTILE, {"deep": HOSTILE}]}
-# What a page would hold if some text had been taken for markup.
+# Elements that a page contains if a text was interpreted as markup.
 INJECTED = "svg[onload], body script:not([src]), [onerror], [onclick], a[href^='javascript:'], iframe, object, embed"
 SHOWN = """text => document.body.textContent.includes(text)
     || [...document.querySelectorAll("input, textarea, option")].some(field => (field.value ?? "").includes(text))"""
@@ -35,7 +35,7 @@ NOTE_VIOLATIONS = """
 
 
 def furnish_hostile(engine: Engine) -> Scenery:
-    """Put the same attack wherever a person, a handler or a worker may write."""
+    """Store the same attack everywhere a person, a handler or a worker can write text."""
     engine.declare(
         {"name": "sums", "description": HOSTILE},
         {"name": "letters", "description": HOSTILE},
@@ -51,7 +51,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
     running = _running(engine, worker)
     schedule = _schedule(engine)
     _event(engine)
-    # No function takes it, as it has a star before its end.
+    # Functions reject this pattern, because it has a star before its end.
     engine.rows("update rolecall.keys set capacity = 2 where key = %s", HOSTILE)
     return Scenery(
         task_id=running,
@@ -65,7 +65,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
 
 
 async def attacked(page: Page, addresses: Iterable[str]) -> dict[str, bool]:
-    """Visit pages; say of each whether it shows the attack as text. Fails where one of them has come through."""
+    """Visit pages; return whether each shows the attack as text. Fails if an attack succeeded."""
     opened: list[str] = []
 
     async def note(dialog: Dialog) -> None:

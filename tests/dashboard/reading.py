@@ -1,4 +1,4 @@
-"""Reads pages as a test wants to speak of them: elements by their tag and attributes, and the text that people see."""
+"""Parses pages for tests: elements by their tag and attributes, and the visible text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VOID = frozenset({"input", "meta", "link", "br", "hr", "img", "path", "circle"})
 
 @dataclass(slots=True)
 class Element:
-    """An element with what stands in it."""
+    """An element with its content."""
 
     tag: str
     attributes: dict[str, str]
@@ -24,11 +24,11 @@ class Element:
 
     @property
     def text(self) -> str:
-        """All text in it, with single spaces."""
+        """The text content, with single spaces."""
         return " ".join(" ".join(self._pieces()).split())
 
     def all(self, tag: str = "", **attributes: str) -> list[Element]:
-        """Every element in it of that tag and with those attributes; `class_` is one of its classes."""
+        """Return all descendants with that tag and those attributes; `class_` is one of their classes."""
         return [each for each in self._below() if tag in {"", each.tag} and each.has(**attributes)]
 
     def one(self, tag: str = "", **attributes: str) -> Element:
@@ -78,14 +78,13 @@ class _Reader(HTMLParser):
 
 
 def read(text: str) -> Element:
-    """Read a page."""
     reader = _Reader()
     reader.feed(text)
     return reader.open[0]
 
 
 async def send(http: httpx2.AsyncClient, address: str, *, at: str = "/tasks", **data: object) -> httpx2.Response:
-    """Send a form that stands on the page `at`, say yes to what is asked, and return the answer."""
+    """Submit a form of the page `at`, confirm the question, and return the response."""
     answer = await http.post(address, data=data, headers={"referer": f"http://test{at}"})
     asked = read(answer.text).all("form", id="question")
     if not asked:
@@ -96,7 +95,7 @@ async def send(http: httpx2.AsyncClient, address: str, *, at: str = "/tasks", **
 
 
 async def shown(http: httpx2.AsyncClient, address: str, status: int = 200) -> Element:
-    """Ask for a page, and read it."""
+    """Request a page, and parse it."""
     answer = await http.get(address)
     assert answer.status_code == status, answer.text
     return read(answer.text)

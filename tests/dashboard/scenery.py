@@ -1,4 +1,4 @@
-"""A pool in which something of everything stands, as on the second day of a shop: for pages that want to be looked at."""
+"""A pool with an example of everything, for tests that visit all pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HANDLERS: tuple[Document, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenery:
-    """What stands there, by the names that the paths of pages use."""
+    """The ids of the examples, by the names of the parameters in paths."""
 
     task_id: int
     chain_id: int
@@ -54,7 +54,7 @@ class Scenery:
     session_id: str = "0123456789abcdef"
 
     def more(self) -> list[str]:
-        """The addresses of pages that look otherwise than their path alone shows."""
+        """The URLs of pages whose query changes what they show."""
         return [
             f"/tasks/{self.failed_id}",
             f"/tasks/{self.parent_id}",
@@ -73,7 +73,7 @@ class Scenery:
 
 
 def furnish(engine: Engine) -> Scenery:
-    """Put something of everything there."""
+    """Store an example of everything."""
     engine.declare(*ROLES, handlers=HANDLERS)
     worker = engine.worker("letters", "sums", "reports", name="shop-worker-0", slots=8)
     engine.rows("select rolecall.open_local_session(sha256('x'), '1 day', '127.0.0.1')")

@@ -14,7 +14,7 @@ from tests.sql.engine import Engine
 from tests.web.matrix import read_table
 
 CHANGES = [entry.path for entry in read_table(Path(__file__).with_name("routes.txt")) if entry.method == "POST"]
-# What can be undone, what is a form of its own that asks for words, and what a page has asked about already.
+# Actions that can be undone, forms that ask for text themselves, and actions that their page has already confirmed.
 AT_ONCE = {
     "/jobs/{handler}",
     "/login",

@@ -23,7 +23,7 @@ STRANGERS = [
     {"sec-fetch-site": "same-site", "referer": f"{SITE}/tasks"},
     {"origin": "null"},
 ]
-# Every table that a change could change, in one text; who comes in and goes out is written down apart.
+# Every table that a request could change, as one text, except the records of logins.
 STATE = """
     select md5(string_agg(row::text, '' order by row::text)) from (
         select row(task.*)::text from rolecall.tasks as task union all
@@ -51,7 +51,7 @@ async def inside(door: Door, scenery: Scenery) -> httpx2.AsyncClient:
 
 
 async def replays(client: httpx2.AsyncClient, scenery: Scenery, headers: dict[str, str]) -> list[str]:
-    """Send every form of every page as somebody else's page would; tell which were not refused."""
+    """Send every form of every page as a page of another site would; return those that were not rejected."""
     answers = {
         entry.path: await client.post(scenery.path(entry.path), data=FIELDS, headers=headers) for entry in CHANGES
     }
@@ -104,7 +104,7 @@ async def test_buttons_are_shown_only_to_callers_with_the_scope(door: Door, scen
 
 
 def actions_of(page: str) -> list[str]:
-    """Where the forms of a page lead that change something, buttons with an address of their own included."""
+    """Return the URLs of the forms that change something, including buttons with a URL of their own."""
     posting = re.findall(r'<form[^>]*method="post"[^>]*>', page)
     return [
         found[1].split("?")[0]

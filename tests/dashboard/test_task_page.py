@@ -1,4 +1,4 @@
-"""One task's page: each fact about it, and nothing that could not be asked for."""
+"""The page of one task: every fact about it, with large values only on request."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def migrating(database: str, package: Migrations) -> Iterator[Future[list[str]]]
         query = "select count(*) > 0 from pg_locks where pid = %s and not granted"
         deadline = monotonic() + DEADLINE
         while not done.done() and look.execute(query, (connection.info.backend_pid,)).fetchone() != (True,):
-            assert monotonic() < deadline, "it neither waits nor ends"
+            assert monotonic() < deadline, "the migration neither waits nor ends"
             sleep(0.001)
         yield done
 

@@ -103,7 +103,7 @@ def migrating_process(database: str, folder: Path) -> Iterator[subprocess.Popen[
 def wait_until_held(connection: Connection, process: subprocess.Popen[bytes]) -> None:
     end = monotonic() + DEADLINE
     while ("work", HELD_BY, True) not in pauses(connection):
-        assert process.poll() is None, "it has ended"
+        assert process.poll() is None, "the process has exited"
         assert monotonic() < end
         sleep(0.01)
 

@@ -179,7 +179,7 @@ def test_script_for_an_existing_database_does_what_the_migrator_does(
     write(tmp_path, "functions/public/b.sql", "create or replace view shop.v as select shop.one() + 1 as one;")
     psql = find_binaries().postgres.parent / "psql"
     if not psql.exists():
-        pytest.skip("this server has no psql")
+        pytest.skip("psql is not installed with this server")
 
     script = pending_sql(filled, shop)
     subprocess.run(

@@ -1,4 +1,4 @@
-"""The manifests as a test reads them: each file by itself, and what kustomize makes of an overlay."""
+"""Reads the manifests: the individual files, and the output of kustomize for an overlay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 OVERLAYS = ("roles", "stateful", "keda")
 KUSTOMIZATION = "kustomization.yaml"
-# Kinds that come with KEDA, of which no schema is at hand.
+# KEDA's kinds, for which there is no schema here.
 FOREIGN = ("ScaledObject", "TriggerAuthentication")
 
 Document = dict[str, Any]
@@ -23,14 +23,14 @@ needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kube
 
 
 def documents() -> Iterator[Document]:
-    """Every document that an overlay is put together from."""
+    """Return every document that an overlay uses."""
     for file in sorted(ROOT.rglob("*.yaml")):
         if file.name != KUSTOMIZATION:
             yield from (each for each in yaml.safe_load_all(file.read_text()) if isinstance(each, dict))
 
 
 def put_together(folder: Path) -> Iterator[Document]:
-    """Every document that a kustomization is made of, as it stands in its file."""
+    """Return every document that a kustomization uses, unchanged from its file."""
     kustomization = yaml.safe_load((folder / KUSTOMIZATION).read_text())
     for name in [*kustomization.get("resources", []), *kustomization.get("components", [])]:
         if (folder / name).is_dir():
@@ -41,7 +41,7 @@ def put_together(folder: Path) -> Iterator[Document]:
 
 @cache
 def rendered(overlay: str) -> tuple[Document, ...]:
-    """What would be applied."""
+    """Return the documents that would be applied."""
     command = ["kubectl", "kustomize", str(ROOT / "overlays" / overlay)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return tuple(yaml.safe_load_all(text))
@@ -62,5 +62,5 @@ def pod_of(document: Document) -> Document:
 
 
 def environment_of(container: Document) -> Document:
-    """The variables by name: their text, or where they come from."""
+    """Return the variables by name: their value or its source."""
     return {each["name"]: each.get("value", each.get("valueFrom")) for each in container.get("env", [])}

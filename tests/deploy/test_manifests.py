@@ -1,4 +1,4 @@
-"""The manifests by themselves: valid, locked down, and in the words of the program."""
+"""The manifests are valid and locked down, and use only variables and options that exist."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_config_map_settings_are_read_by_the_program() -> None:
 
 
 class Asked(UserDict[str, str]):
-    """An environment that knows which of its variables were looked for."""
+    """An environment that records which of its variables were read."""
 
     def __init__(self, given: dict[str, str]) -> None:
         super().__init__(given)

@@ -1,4 +1,4 @@
-"""What deploy/app has for an application of one's own: each file is read by who will read it, as far as that is here."""
+"""The templates in deploy/app: each file is read by its own tool, as far as that is available here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPOSE = yaml.safe_load((APP / "compose.yaml").read_text())
 NAMES = {name for group in SETTINGS.values() for setting in group for name in setting.names}
 FLAG = re.compile(r"--[a-z-]+")
 HADOLINT = Path(sys.executable).with_name("hadolint")
-# What an image is told beside our settings.
+# Variables of an image that are not Rolecall's settings.
 OTHERS = {
     "PATH",
     "PYTHONDONTWRITEBYTECODE",
@@ -39,7 +39,7 @@ OTHERS = {
 
 @cache
 def docker() -> str | None:
-    """Why nothing can be built here; None where it can."""
+    """Return why no image can be built here, or None if it can."""
     if shutil.which("docker") is None:
         return "there is no container runtime"
     done = subprocess.run(["docker", "info"], check=False, capture_output=True, text=True, timeout=60)

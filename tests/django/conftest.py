@@ -51,7 +51,7 @@ class Project:
 def project_of(version: str, folder: str, dsn: str, server: TestServer) -> Iterator[Project]:
     """A project for the Django that this Python has; its tests' database has a name that nobody else uses."""
     if version not in interpreters():
-        pytest.skip(f"there is no Python {version} here, which the lock has this Django for")
+        pytest.skip(f"Python {version}, for which this Django is locked, is not installed")
     tests_database = f"rolecall_site_{uuid4().hex[:12]}"
     variables = {
         "PATH": os.environ["PATH"],

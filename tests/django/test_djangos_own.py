@@ -1,4 +1,4 @@
-"""Django's own tests of `django.tasks`, out of its source distribution, run against our backend."""
+"""Django's own tests of `django.tasks`, from its source distribution, run with Rolecall's backend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUMMARY = re.compile(r"Ran (\d+) tests in .*\n\nOK \(skipped=(\d+)\)")
 
 @pytest.fixture
 def djangos_tests(own: Project) -> Path:
-    """The folder with their package `tasks`, fetched once and kept with the tools."""
+    """The folder with Django's package `tasks`, which is downloaded once and kept with the tools."""
     version = own.run("-c", "import django; print(django.__version__)").stdout.strip()
     folder = tools_folder(ROOT) / f"django-{version}-tests"
     with folder.with_suffix(".lock").open("a") as lock:
@@ -35,11 +35,11 @@ def djangos_tests(own: Project) -> Path:
 
 
 def test_own_tests_of_django_pass_with_our_backend(own: Project, djangos_tests: Path) -> None:
-    # They call what is not async in coroutines, which Django allows only where it is told to.
+    # They call synchronous code in coroutines, which Django allows only with this variable.
     more = {"PYTHONPATH": f"{djangos_tests}:{own.folder}", "DJANGO_ALLOW_ASYNC_UNSAFE": "1"}
     own = replace(own, variables=own.variables | more)
 
-    # They leave sessions open in threads that have ended: the database is dropped with force, and not by Django.
+    # They leave sessions of ended threads open, so the database is dropped with force, and not by Django.
     done = own.run("-m", "django", "test", "tests_of_backends", "--keepdb", "--noinput")
 
     ran = SUMMARY.search(done.stderr)
@@ -49,13 +49,13 @@ def test_own_tests_of_django_pass_with_our_backend(own: Project, djangos_tests: 
 
 
 def fetch(version: str, folder: Path) -> None:
-    """Get the source distribution by pip, and keep its tests of tasks; skip where it cannot be had."""
+    """Download the source distribution with pip, and keep its tests of tasks. Skip the test if it is not available."""
     with TemporaryDirectory() as place:
         pip = [str(interpreters()[SIX]), "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
         wanted = [f"django=={version}", "--no-deps", "--no-binary", "django", "--dest", place]
         done = subprocess.run([*pip, *wanted], check=False, capture_output=True, text=True)
         if done.returncode:
-            pytest.skip(f"Django's source distribution cannot be had: {done.stderr.strip().splitlines()[-1]}")
+            pytest.skip(f"Django's source distribution is not available: {done.stderr.strip().splitlines()[-1]}")
         [archive] = Path(place).glob("*.tar.gz")
         with tarfile.open(archive) as packed:
             members = [each for each in packed.getmembers() if TESTS in each.name]

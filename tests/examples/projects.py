@@ -1,4 +1,4 @@
-"""A project of `examples`, as its team has it: a folder of its own, and an environment with our wheel and what it asks for."""
+"""A project of `examples` as its team has it: a folder and an environment with our wheel and its dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.offences import ROOT
 EXAMPLES = ROOT / "examples"
 PATIENCE = 120.0
 LONGEST = 280.0
-# What a developer's shell has; what he sets for Rolecall comes beside it.
+# Variables of a developer's shell. Those for Rolecall are added to them.
 INHERITED = ("HOME", "LANG", "PATH", "SSL_CERT_FILE", "TMPDIR")
 
 
@@ -31,7 +31,7 @@ class Project:
     environment: Environment
 
     def run(self, *words: str, **variables: str) -> str:
-        """Run one of the environment's programs to its end, which must be a good one; return all that it wrote."""
+        """Run one of the environment's programs, which must succeed; return its output."""
         done = subprocess.run(
             self._command(words),
             cwd=self.folder,
@@ -47,7 +47,7 @@ class Project:
 
     @contextmanager
     def running(self, *words: str, **variables: str) -> Iterator[Program]:
-        """Have a program run beside the block; it is stopped as a service manager does it, and must end by itself."""
+        """Run a program during the block. It is stopped as by a service manager, and must exit in time."""
         log = self.folder / f"{words[0]}.log"
         with log.open("wb") as terminal:
             process = subprocess.Popen(
@@ -78,30 +78,30 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One that runs, and what it has written so far."""
+    """A running program with its output so far."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     def told(self, words: str) -> str:
-        """Wait until it has written these words; return the line."""
+        """Wait until the program has written these words; return the line."""
         deadline = time.monotonic() + PATIENCE
         while True:
             lines = self.log.read_text().splitlines()
             if found := next((line for line in lines if words in line), None):
                 return found
-            assert self.process.poll() is None, f"it has ended:\n{self.log.read_text()}"
-            assert time.monotonic() < deadline, f"it never says {words!r}:\n{self.log.read_text()}"
+            assert self.process.poll() is None, f"the program has exited:\n{self.log.read_text()}"
+            assert time.monotonic() < deadline, f"the program never writes {words!r}:\n{self.log.read_text()}"
             time.sleep(0.05)
 
 
 def project_in(folder: Path, example: str) -> Project:
-    """The project in a folder that `make_project` has filled."""
+    """Return the project in a folder that `make_project` has filled."""
     return Project(folder / example, Environment(folder / "venv", folder / "wheels", locked=TO_DEVELOP))
 
 
 def make_project(folder: Path, example: str, *words: str) -> None:
-    """Copy an example, and install what `pip install` with these words would, with our wheel among what it finds."""
+    """Copy an example, and install what `pip install` with these arguments would, with our wheel available."""
     project = project_in(folder, example)
     shutil.copytree(
         EXAMPLES / example, project.folder, ignore=shutil.ignore_patterns("__pycache__", ".*_cache", "rolecall-data")

@@ -72,12 +72,12 @@ def test_order_is_billed_by_workers_inside_two_web_processes(
         until(lambda: connection.execute(at_work).fetchone() == (2,), "a worker in each process")
         web.told('"event": "billed"')
 
-    # Each has left the roll: it was told to stop, and did.
+    # Each worker has stopped on request and is no longer registered.
     assert connection.execute("select count(*) from rolecall.workers where stopped_at is null").fetchone() == (0,)
 
 
 def order_is_confirmed(web: Program) -> None:
-    """Place an order, and wait until its customer has been told."""
+    """Place an order, and wait until its confirmation is sent."""
     [address] = ADDRESS.findall(web.told("Uvicorn running on"))
     web.told("Application startup complete")
     with httpx2.Client(base_url=address, timeout=30) as client:

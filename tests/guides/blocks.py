@@ -1,4 +1,4 @@
-"""Takes the code out of a document, so that what is printed there is what is run here."""
+"""Extracts the code blocks of a document, so that tests run exactly the printed code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tools.offences import ROOT
 DOCS = ROOT / "docs"
 GUIDES = DOCS / "guides"
 README = ROOT / "README.md"
-# What is indented is typed; what is fenced without a language is a picture.
+# Indented blocks are commands; fenced ones without a language are pictures.
 INDENTED, PICTURE = "sh", "picture"
 FILE_NAME = re.compile(r"# (?P<name>(\w+/)*\w+\.py)\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of code: its language, the line that it begins at, and the file that it says it belongs into."""
+    """A block of code: its language, its first line, and the file that it belongs to."""
 
     line: int
     language: str
@@ -35,7 +35,7 @@ class Block:
 
 
 def blocks_in(text: str) -> Iterator[Block]:
-    """The blocks of a document, in their order."""
+    """Return the blocks of a document, in their order."""
     for token in MarkdownIt().parse(text):
         if token.type in {"fence", "code_block"} and token.map is not None:
             language = INDENTED if token.type == "code_block" else token.info.strip() or PICTURE
@@ -43,7 +43,7 @@ def blocks_in(text: str) -> Iterator[Block]:
 
 
 def blocks(guide: str, language: str) -> list[str]:
-    """The code of a guide in one language, block by block."""
+    """Return the code of a guide in one language, block by block."""
     return [block.code for block in blocks_in((GUIDES / guide).read_text("utf-8")) if block.language == language]
 
 

@@ -1,4 +1,4 @@
-"""Somebody who follows a document: writes its files, types its commands, and looks whether it says the truth."""
+"""A simulated reader of a document: writes its files, types its commands, and compares the output."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.guides.not_run import reason
 from tests.packaging.installing import Environment
 
 PATIENCE = 90.0
-# These stay until they are stopped; the last one speaks for as long as somebody listens.
+# These commands run until they are stopped. The last one writes output as long as it runs.
 STAYS = re.compile(
     r"([A-Z_]+=\S+ )*(rolecall )?(?P<verb>(?<=rolecall )(up|serve|worker)\b(?!.* --until-idle)|uvicorn\b|flask\b)"
 )
 STREAMS = re.compile(r"curl .*-N\b|curl -N\b")
-# What `up` says last: the API comes before the worker, which has declared its handlers by then.
+# The last message of `up`: the API starts before the worker, which has declared its handlers by then.
 READY = {
     "flask": "Running on",
     "serve": "The API is served at",
@@ -43,7 +43,7 @@ ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclass(slots=True, kw_only=True)
 class Reader:
-    """One reader in an empty folder; what cannot be run here is left out, see `not_run`."""
+    """A reader in an empty folder. Code listed in `not_run` is skipped."""
 
     document: str
     folder: Path
@@ -57,7 +57,7 @@ class Reader:
     _running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Do what the document says, from its beginning to its end."""
+        """Follow the document from beginning to end."""
         for block in blocks:
             if reason(self.document, block.code):
                 continue
@@ -75,12 +75,12 @@ class Reader:
                     f"{self.document}:{block.line}: nothing runs {block.language!r}"
                 )
         for name in self._written:
-            # What stands in a folder is a part of a package, for others to import.
+            # A file in a folder is part of a package, which other files import.
             if name not in self._used and "/" not in name:
                 self.run(f"python {name}")
 
     def write(self, block: Block) -> None:
-        """Put Python into the file that it names, or below what stands in the last one."""
+        """Write Python to the file that it names, or append it to the last one."""
         self._file = block.file or self._file or f"{Path(self.document).stem.replace('-', '_')}.py"
         if self._file not in self._written:
             self._written.append(self._file)
@@ -89,13 +89,13 @@ class Reader:
             file.write(f"{block.code}\n\n")
 
     def ask(self, statements: str) -> None:
-        """Send SQL as psql would."""
+        """Run SQL as psql would."""
         assert self.database is not None
         with psycopg.connect(self.database, autocommit=True) as connection:
             connection.execute(statements.encode())
 
     def hold_a_dialogue(self, text: str) -> None:
-        """Type what stands after each `$`, and read below it what is answered: `...` stands for anything."""
+        """Type the command after each `$`, and compare its output with the lines below; `...` matches anything."""
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             line, _, wanted = part.partition("\n")
             self.type(line, wanted)
@@ -117,7 +117,7 @@ class Reader:
             assert doctest.OutputChecker().check_output(wanted, said, ALIKE) or not wanted, f"$ {line}\n{said}"
 
     def run(self, line: str) -> str:
-        """Run a command to its end, which must be a good one; return what it wrote to the terminal."""
+        """Run a command, which must succeed; return its terminal output."""
         done = subprocess.run(
             self._command(line), cwd=self.folder, env=self.variables, check=False, capture_output=True, timeout=PATIENCE
         )
@@ -126,7 +126,7 @@ class Reader:
         return said
 
     def start(self, line: str, wanted: str) -> None:
-        """Start a command that stays, as in another terminal, and wait until it says what it is to say."""
+        """Start a long-running command, as in another terminal, and wait for its expected message."""
         log = self.folder / f"terminal-{len(self._running)}.log"
         process = self._spawn(line, log)
         self._running.append(process)
@@ -140,7 +140,7 @@ class Reader:
         until(is_ready, lambda: f"$ {line}\n{log.read_text()}")
 
     def listen(self, line: str) -> None:
-        """Run a command that speaks for as long as it is let, until its first word."""
+        """Run a command with endless output until its first line."""
         log = self.folder / "stream.log"
         process = self._spawn(line, log)
         try:
@@ -171,12 +171,12 @@ class Reader:
 
 
 def commands_in(code: str) -> list[str]:
-    """The commands of a block; one that goes on below a backslash is one."""
+    """Return the commands of a block. Lines that end in a backslash are joined with the next."""
     return [line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 
 
 def until(fact: Callable[[], bool], otherwise: Callable[[], str]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not fact():
         assert time.monotonic() < deadline, otherwise()
@@ -184,14 +184,14 @@ def until(fact: Callable[[], bool], otherwise: Callable[[], str]) -> None:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports that nobody listens at."""
+    """Return ports that are free at this moment."""
     with ExitStack() as stack:
         taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return [each.getsockname()[1] for each in taken]
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt a command and what it started; whoever does not leave is killed."""
+    """Interrupt a command and its children; kill those that do not exit."""
     for number in (signal.SIGINT, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

@@ -18,7 +18,7 @@ from tests.packaging.installing import TO_DEVELOP, Environment, build_wheels, ma
 __all__ = ["durable"]
 
 DOCUMENTS = {path.name: path for path in (README, *sorted(GUIDES.glob("*.md")))}
-# The README says by itself what to install; guides are for whoever has done that.
+# The README includes the installation; guides assume that it has been done.
 BY_ITSELF = README.name
 EVERYTHING = ("rolecall[embedded,web]", "storecrawl")
 ASKS_THE_DOCTOR = ("capacity.md",)
@@ -26,7 +26,7 @@ USUAL_PORTS = ("8321", "9000", "8000", "8001")
 
 
 def a_worker_of_resize(reader: Reader) -> None:
-    """Tasks of `resize` are known, and worker 1 does them."""
+    """Declare `resize`, and register worker 1 for it."""
     assert reader.database is not None
     with connect(reader.database, "scene") as connection:
         connection.execute("select rolecall.make_partitions()")
@@ -35,14 +35,14 @@ def a_worker_of_resize(reader: Reader) -> None:
 
 
 def the_readers_shop(reader: Reader) -> None:
-    """The README was read before."""
+    """Write the files of the README, which this guide assumes."""
     for block in blocks_in(README.read_text("utf-8")):
         if block.file is not None:
             (reader.folder / block.file).write_text(block.code)
 
 
 def the_crawlers_tables(reader: Reader) -> None:
-    """The crawler was set up before."""
+    """Create the crawler's tables, which this guide assumes."""
     reader.run("storecrawl migrate")
 
 
@@ -55,7 +55,7 @@ SCENES: dict[str, Callable[[Reader], None]] = {
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with everything, made once for all processes of this run."""
+    """An environment with all packages, made once for all processes of this run."""
 
     def make(folder: Path) -> None:
         environment = environment_in(folder)
@@ -67,13 +67,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 def environment_in(folder: Path) -> Environment:
-    """The environment of a folder, and the wheels beside it."""
+    """Return the environment of a folder, with the wheels next to it."""
     return Environment(folder / "venv", folder / "wheels", locked=TO_DEVELOP)
 
 
 @pytest.fixture
 def reader(request: pytest.FixtureRequest, tmp_path: Path, database: str, installed: Environment) -> Iterator[Reader]:
-    """Somebody in an empty folder, with an environment and a database as the document takes them for granted."""
+    """A reader in an empty folder, with the environment and the database that the document assumes."""
     document: str = request.param
     if document in ASKS_THE_DOCTOR:
         request.getfixturevalue("durable")

@@ -28,7 +28,7 @@ def reader(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Iter
     version = str(request.param)
     python = interpreters().get(version)
     if python is None:
-        pytest.skip(f"there is no Python {version} on this machine")
+        pytest.skip(f"Python {version} is not installed")
     environment = Environment(tmp_path / "venv", wheels, python=python)
     environment.make()
     folder, home = tmp_path / "folder", tmp_path / "home"

@@ -38,7 +38,7 @@ async def comes_true(fact: Callable[[], Awaitable[object]], within: float = PATI
     """Wait until the condition in Redis is true."""
     deadline = monotonic() + within
     while not await fact():
-        assert monotonic() < deadline, f"not so within {within:g} s"
+        assert monotonic() < deadline, f"did not happen within {within:g} s"
         await asyncio.sleep(0.01)
 
 

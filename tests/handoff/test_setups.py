@@ -84,7 +84,7 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
     """A certificate for this machine, and its key."""
     openssl = shutil.which("openssl")
     if openssl is None:
-        pytest.skip("there is no openssl here")
+        pytest.skip("openssl is not installed")
     key, made = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
     name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     words = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", made, *name]

@@ -87,7 +87,7 @@ async def test_database_without_the_schema_prevents_the_block_from_starting(
 
     with pytest.raises(SchemaMissing, match="run: rolecall migrate"):
         async with running(bell.app, database, worker=QUICK):
-            pytest.fail("it began")
+            pytest.fail("the block was entered")
 
 
 async def test_worker_that_cannot_start_prevents_the_block_from_starting(database: str, connection: Connection) -> None:
@@ -96,7 +96,7 @@ async def test_worker_that_cannot_start_prevents_the_block_from_starting(databas
 
     with pytest.raises(LookupError, match="the shop is closed"):
         async with running(App("closed", lifespan=lifespan), database, worker=QUICK):
-            pytest.fail("it began")
+            pytest.fail("the block was entered")
 
     await until(lambda: connection.execute(NOBODY).fetchone() == (0,))
 

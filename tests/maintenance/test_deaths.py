@@ -1,4 +1,4 @@
-"""Dead workers, without a process or without sessions: their tasks run elsewhere at once."""
+"""Dead workers, without a process or without sessions: their tasks run elsewhere immediately."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.worker.bench import Bench, until
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told from /proc")
 
 T = TypeVar("T")
-# The first look after which no session stands, long enough ago; and the server was up long before.
+# The first check without a session is long enough ago, and the server was up long before.
 LONG_AGO = "update rolecall.{} - interval '1 hour'"
 
 
@@ -70,7 +70,7 @@ def enqueue(bench: Bench) -> int:
 
 
 def hold(bench: Bench, process: ProcessIdentity | None, host: str | None = None) -> int:
-    """Let a worker that is this process hold a task; return the task."""
+    """Register this process as a worker, and claim a task with it; return the task."""
     task_id = enqueue(bench)
     where = socket.gethostname() if host is None else host
     pid = process.pid if process else 1
@@ -164,7 +164,7 @@ async def test_ended_process_is_found_behind_a_pooler_too(
 
 
 async def test_process_on_another_machine_or_container_is_not_checked(bench: Bench, session: DatabaseSession) -> None:
-    """Its pid means nothing here: there may be no process of it, or another one."""
+    """Its process id means nothing on this machine: there may be no such process, or an unrelated one."""
     nobody = replace(identity(), started=1)
     elsewhere = [
         hold(bench, replace(nobody, space="another boot/4026531836")),
@@ -200,7 +200,7 @@ async def test_session_names_behind_a_pooler_prove_nothing(bench: Bench, pgbounc
 
 
 async def lose_sessions(bench: Bench, session: DatabaseSession, *wanted: NewTask) -> list[int]:
-    """Let a worker claim tasks and have no session at two looks; return the tasks. Nobody knows whether it lives."""
+    """Let a worker claim tasks, and be without a session at two checks; return the tasks. Its death is not proven."""
     info = WorkerInfo(name="w", roles=(), handlers=("work", "free"), slots=1, host="elsewhere", pid=1, version="0")
     theirs = DatabaseSessions(bench.dsn, deadline=5, mark="abcdef")
     claiming = theirs.open("claim")
@@ -289,7 +289,7 @@ async def test_wrongly_rescued_live_worker_continues_and_nothing_is_done_twice(
             await until(lambda: begun and bench.task(task_id).started_at)
             first = bench.ask("select id from rolecall.workers")
             with bench.connection.transaction():
-                # A rescue leaves to the next one what somebody has locked, as this worker's beat may have.
+                # A rescue skips locked rows, such as those locked by this worker's heartbeat, until the next one.
                 bench.connection.execute("select from rolecall.workers where id = %s for update", (first,))
                 bench.connection.execute("select from rolecall.tasks where id = %s for update", (task_id,))
                 run(bench.connection, claims.rescue_workers([first]))

@@ -1,4 +1,4 @@
-"""An environment as somebody has it who installs what we publish: no source tree, and nothing that was not asked for."""
+"""An environment with the published packages: without the source tree and without unrequested packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TO_RUN, TO_DEVELOP = (ROOT / "locks" / f"{name}.lock" for name in ("run", "dev")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A virtual environment of its own, with a folder of our wheels beside it."""
+    """A virtual environment, and a folder with our wheels."""
 
     folder: Path
     wheels: Path
@@ -29,18 +29,18 @@ class Environment:
 
     @property
     def programs(self) -> Path:
-        """Where its commands are."""
+        """The folder of its commands."""
         return self.folder / "bin"
 
     def make(self) -> None:
-        """Make the environment, with nothing in it; without another one for the Python that runs the tests."""
+        """Make an empty environment, by default for the Python that runs the tests."""
         uv = Uv.find(ROOT)
         uv.run("venv", "--quiet", "--python", str(self.python), str(self.folder))
 
     def install(self, words: Sequence[str]) -> None:
-        """Do what `pip install` with these words would: our wheels, and the versions that are locked of all others.
+        """Install what `pip install` with these arguments would: our wheels, and all other packages as locked.
 
-        uv's cache has them where this work tree was set up; the index is asked only where it lacks one.
+        uv's cache has the packages if this work tree was set up here; only missing ones are downloaded.
         """
         uv = Uv.find(ROOT)
         command = [str(uv.program), "pip", "install", "--quiet", "--python", str(self.programs / "python")]
@@ -51,7 +51,7 @@ class Environment:
 
 
 def made_once(base: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """Have a folder made once for all processes of this run; `base` is pytest's own."""
+    """Make a folder once for all processes of this run; `base` is pytest's own."""
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("a") as lock:
@@ -63,7 +63,7 @@ def made_once(base: Path, name: str, make: Callable[[Path], None]) -> Path:
 
 
 def build_wheels(folder: Path) -> None:
-    """Put the wheels of both projects into one folder."""
+    """Build the wheels of both projects into one folder."""
     for project in PROJECTS:
         wheel = build(project, "wheel", folder / project)
         wheel.rename(folder / wheel.name)

@@ -1,4 +1,4 @@
-"""The table of extras is true, and each is asked for in the same words."""
+"""The table of extras is correct, and error messages name the extras in the same words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = re.compile(r"[\w-]+")
 
 
 def declared() -> dict[str, set[str]]:
-    """The distributions of each extra, as the package declares them."""
+    """Return the distributions of each extra, as the package declares them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return {
         extra: {plain(found[0]) for each in wanted if (found := NAME.match(each))}
@@ -26,7 +26,7 @@ def declared() -> dict[str, set[str]]:
 
 
 def plain(name: str) -> str:
-    """A distribution's name as indexes compare it."""
+    """Return a distribution's normalized name."""
     return name.lower().replace("_", "-")
 
 

@@ -1,4 +1,4 @@
-"""A cluster over real HTTP: kmock's emulator, taught to refuse what a role does not grant, and to rehearse."""
+"""A cluster over real HTTP: kmock's emulator, extended with the permissions of a role and with dry runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERBS = {"GET": "get", "PATCH": "patch", "PUT": "update"}
 
 
 class Emulator(KubernetesEmulator):
-    """Refuses what stands in `denied`, as `patch statefulsets/scale`, and only answers what is a rehearsal."""
+    """Rejects the requests in `denied`, such as `patch statefulsets/scale`, and does not store dry runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Emulator(KubernetesEmulator):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The emulator with one set of pods in it, and settings that lead there."""
+    """The emulator with one set of pods, and settings that point to it."""
 
     emulator: Emulator
     settings: ScalingSettings
@@ -73,7 +73,7 @@ class Cluster:
         self.emulator.denied.update(calls)
 
     def answer(self, status: int, text: str) -> None:
-        """Answer everything like this from now on, as something that is no Kubernetes."""
+        """Answer every further request like this, as a server that is not Kubernetes."""
         self.emulator.answer = (status, text)
 
     def forget_the_set(self) -> None:
@@ -87,7 +87,7 @@ class Cluster:
             self.pods.append(name)
 
     def costs(self) -> dict[str, str]:
-        """What is written on the pods, by name."""
+        """Return the pods' deletion costs, by name."""
         annotations = {name: self._object("pods", name)["metadata"].get("annotations", {}) for name in self.pods}
         return {name: next(iter(each.values())) for name, each in annotations.items() if each}
 
@@ -111,7 +111,7 @@ async def running_cluster(folder: Path, kind: WorkloadKind, replicas: int) -> As
 
 
 def kubeconfig(server: str, token: str = "t") -> str:  # noqa: S107 - no secret
-    """A file with one context; JSON is YAML."""
+    """Write a kubeconfig with one context. JSON is valid YAML."""
     return json.dumps(
         {
             "clusters": [{"name": "c", "cluster": {"server": server}}],

@@ -36,7 +36,7 @@ async def deployed_services(aconnection: Connection, deployed: Cluster) -> Servi
 
 
 async def add_pod(connection: Connection, name: str, running: int = 0) -> int:
-    """Put a worker on the roll that stands in a pod, and let it run so many tasks."""
+    """Register a worker of a pod, with this many running tasks."""
     register = "select rolecall.register_worker(%s, '{}', '{sums}', 9, 'host', 1, '0', %s)"
     cursor = await connection.execute(register, [name, name])
     [worker_id] = await cursor.fetchone() or [0]
@@ -47,12 +47,12 @@ async def add_pod(connection: Connection, name: str, running: int = 0) -> int:
 
 
 def deployed_pod(letter: str) -> str:
-    """A name as a Deployment gives it: the set's, the hash of the template, and five letters."""
+    """Return a pod name as a Deployment creates it: the set's name, the hash of the template, and five letters."""
     return f"rolecall-worker-7d4b9c-{letter * 5}"
 
 
 async def told(services: Services) -> dict[str | None, str]:
-    """Which pods' workers were told to leave."""
+    """Return the pods whose workers have received a command."""
     return {worker.pod: worker.command for worker in await services.workers.list() if worker.command}
 
 

@@ -1,4 +1,4 @@
-"""Scaling through the outermost doors: HTTP and the command line."""
+"""Scaling over HTTP and from the command line."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_command_line_shows_and_changes_replicas(cluster: Cluster, databas
 
 
 async def rolecall(cluster: Cluster, database: str, *arguments: str) -> tuple[int | None, str]:
-    """Run the real command beside the emulator; return its exit code and what it wrote."""
+    """Run the real command with the emulator; return its exit code and its output."""
     settings = cluster.settings
     environ = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""What handlers themselves see of who runs beside them: each locks a file, which the kernel unlocks when its process dies."""
+"""Counts handlers that run at once: each locks a file, which the kernel unlocks when its process dies."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import TextIO
 
 
 class Places:
-    """Numbered files in a folder, of which each handler takes the first free one: there are as many as ran at once."""
+    """Numbered files in a folder. Each handler takes the first free one, so their number shows how many ran at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Have a place for the block."""
+        """Hold a place during the block."""
         with (self._folder / "door").open("w") as door:
-            # One at a time: what becomes free behind a search would make the places look fuller than they were.
+            # One at a time: a place that becomes free behind a concurrent search would lead to too high a count.
             flock(door, LOCK_EX)
             place = self._first_free()
         with place:
             yield
 
     def holders(self) -> list[int]:
-        """Return which process had each place last; there are as many as were ever taken at once."""
+        """Return the last process in each place. Their number is the highest number of simultaneous handlers."""
         return [int(path.read_text() or 0) for path in sorted(self._folder.glob("place-*"))]
 
     def _first_free(self) -> TextIO:

@@ -17,7 +17,7 @@ from rolecall.worker.signals import stop_on_signals
 from tests.scenarios.places import Places
 
 LEASE = 1.0
-# What lingers must not be lost while a busy machine lets nobody renew it.
+# A lingering task must not be lost when a busy machine delays the renewal of its lease.
 LONG_LEASE = 5.0
 
 
@@ -29,14 +29,14 @@ def make_app(dsn: str, folder: Path) -> App:
 
     @app.task(role="victim")
     async def record(ctx: Context, n: int) -> dict[str, int]:
-        """Write outside of the engine, then return: that effect may happen twice."""
+        """Write to a file, outside of the transaction: this effect may happen twice."""
         await _write(dsn, "insert into effects values (%s, %s)", (ctx.task_id, ctx.idempotency_key))
         ctx.check()
         return {"n": n}
 
     @app.task(role="victim")
     async def record_and_complete(ctx: Context, n: int) -> None:
-        """Write in the transaction that completes the task: that effect happens once."""
+        """Write in the transaction that completes the task: this effect happens once."""
         async with ctx.transaction() as tx:
             await tx.execute("insert into effects values (%s, %s)", (ctx.task_id, ctx.idempotency_key))
             ctx.check()
@@ -44,7 +44,7 @@ def make_app(dsn: str, folder: Path) -> App:
 
     @app.task(role="victim")
     async def note(ctx: Context, n: int) -> dict[str, int]:
-        """Note when this attempt began, and be quick."""
+        """Record when this attempt began, and return."""
         began = monotonic()
         async with ctx.transaction() as tx:
             await tx.execute("insert into begins values (%s, %s)", (ctx.task_id, began))
@@ -52,7 +52,7 @@ def make_app(dsn: str, folder: Path) -> App:
 
     @app.task(role="victim", lease=LONG_LEASE)
     async def linger(ctx: Context) -> dict[str, int]:
-        """Say that this attempt has begun, and end when the test says so."""
+        """Signal that this attempt has begun, and end on the test's signal."""
         (folder / f"begun-{ctx.attempt}").touch()
         while not (folder / f"go-{ctx.attempt}").exists():
             await asyncio.sleep(0.01)
@@ -60,7 +60,7 @@ def make_app(dsn: str, folder: Path) -> App:
 
     @app.task(role="victim", lease=LONG_LEASE)
     async def occupy() -> None:
-        """Have one of the places for a moment."""
+        """Hold one of the places for a moment."""
         with places.taken():
             await asyncio.sleep(0.1)
 

@@ -23,7 +23,7 @@ def test_no_fault_loses_duplicates_or_mixes_up_a_task_on_debians_postgres(
 ) -> None:
     found = servers.find()
     if found is None:
-        pytest.skip("there is no Postgres of Debian's here: ./dev servers")
+        pytest.skip("Debian's Postgres is not installed: run ./dev servers")
     monkeypatch.setenv(VARIABLE, str(found.postgres))
     report = soak(Options(seconds=8, required={"tasks": 100, "worker deaths": 2, "crash": 1}, severs=False), tmp_path)
 

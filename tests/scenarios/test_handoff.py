@@ -1,4 +1,4 @@
-"""kill -9 of workers, dispatchers and Redis at every point of the hand-off, and FLUSHALL: nothing is lost or doubled."""
+"""kill -9 of workers, dispatchers and Redis at every point of the handoff, and FLUSHALL: no task is lost or doubled."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.worker.bench import until
 
 PLACES = ("after_take:3", "after_claim:3", "mid_handler:4", "before_finish:2", "after_finish:2", "before_ack:3")
 NUMBER = 150
-# Seconds: a dozen processes start here, on as many cores as there are.
+# Seconds: these tests start a dozen processes, on any number of cores.
 PATIENCE = 120.0
 LANE = Lane(Band.LOW, "victim")
-# Milliseconds: more than a reclaimer waits.
+# Milliseconds: longer than a reclaimer waits.
 LONG_AGO = 60_000
 AGE = Script("""
 for _, stream in ipairs(KEYS) do
@@ -40,7 +40,7 @@ end
 
 @contextmanager
 def dispatcher(victims: Victims, number: int, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:
-    """Run `rolecall dispatch` while the block lasts."""
+    """Run `rolecall dispatch` during the block."""
     with (victims.folder / f"dispatcher-{number}.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "rolecall", "dispatch"],
@@ -88,7 +88,7 @@ async def test_kill_at_any_point_loses_nothing_and_duplicates_nothing(
         redis_server.start()
         tasks = await victims.bench.finished(*ids, within=PATIENCE)
         await a_dispatcher_leads(link)
-        # Nothing of it is left in Redis for good.
+        # Redis contains no trace of it.
         await comes_true(lambda: is_empty(link), within=PATIENCE)
     await link.close()
 
@@ -142,12 +142,12 @@ async def test_dispatcher_death_while_returning_entries_loses_and_duplicates_not
 
 
 async def no_dispatcher_leads(link: RedisLink) -> None:
-    """Take the lock from one that was killed, as ten seconds would."""
+    """Release the lock of a killed dispatcher, which would otherwise take ten seconds."""
     await link.call("DEL", "rolecall:leader")
 
 
 async def taken_long_ago(link: RedisLink, ids: list[int]) -> None:
-    """Have a worker take these that is never heard of again."""
+    """Make a worker take these tasks and then disappear."""
     queue = StreamQueue(link, "dead")
     await queue.push(LANE, [Message(task_id=task_id) for task_id in ids], len(ids), len(ids))
     await queue.take([LANE], len(ids))
@@ -156,7 +156,7 @@ async def taken_long_ago(link: RedisLink, ids: list[int]) -> None:
 
 
 async def all_are_stale(link: RedisLink) -> None:
-    """Have whatever is taken lie there as if it had for long."""
+    """Make all taken tasks look as if they had been taken long ago."""
     await link.run(AGE, [LANE.key("stream"), LANE.key("front")], [GROUP, LONG_AGO])
 
 

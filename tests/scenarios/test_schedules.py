@@ -1,4 +1,4 @@
-"""Two schedulers, clocks that are changed in spring and autumn, and a database that dies in the middle of a tick."""
+"""Two schedulers, clock changes in spring and autumn, and a database that crashes during a tick."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.scenarios.victims import REPOSITORY
 PATIENCE = 60.0
 NEW_YORK = "America/New_York"
 RULES = {"two": "30 2 * * *", "one": "30 1 * * *", "half": "*/30 * * * *"}
-# From one local midnight to another, with the change of clocks between them; and the moments that daily rules mean.
+# From one local midnight to another, across a clock change; and the moments of the daily rules.
 SPRING = (datetime(2026, 3, 7, 5, tzinfo=UTC), datetime(2026, 3, 10, 4, tzinfo=UTC))
 AUTUMN = (datetime(2026, 10, 31, 4, tzinfo=UTC), datetime(2026, 11, 3, 5, tzinfo=UTC))
 DAILY = {
@@ -33,9 +33,9 @@ DAILY = {
     (AUTUMN, "two"): ["2026-10-31T06:30", "2026-11-01T07:30", "2026-11-02T07:30"],
     (AUTUMN, "one"): ["2026-10-31T05:30", "2026-11-01T05:30", "2026-11-02T06:30"],
 }
-# Some steps pass many slots at once, as a machine that was asleep does.
+# Some steps pass many fire times at once, as on a machine that was asleep.
 STEPS = (7, 31, 61, 190, 130)
-# Holds a tick in its middle for as long as there is a row in `hold`.
+# Blocks a tick halfway while there is a row in `hold`.
 HOLD = """\
 create table hold (held boolean);
 create function wait_while_held() returns trigger language plpgsql as $$
@@ -66,7 +66,7 @@ def schedulers(dsn: str, number: int) -> Iterator[None]:
 
 
 class World:
-    """The server, whose clock the test moves, and what the schedulers have made of it."""
+    """The server, whose clock the test moves, and the runs that the schedulers have recorded."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -88,7 +88,7 @@ class World:
             run(connection, schedules.put(hourly))
 
     def pass_through(self, season: Season, *, crash_at: datetime) -> None:
-        """Move the clock from one end of the season to the other; the server dies in the tick after `crash_at`."""
+        """Move the clock from one end of the season to the other. The server crashes in the tick after `crash_at`."""
         steps, crashed = cycle(STEPS), False
         while (now := self.clock.now()) < season[1]:
             moment = min(now + timedelta(minutes=next(steps)), season[1] - timedelta(minutes=1))
@@ -124,7 +124,7 @@ def every(season: Season, minutes: int) -> list[datetime]:
 
 
 def test_each_due_run_happens_once_through_clock_changes_and_a_database_crash(tmp_path: Path) -> None:
-    """Two processes tick, none of the runs is left out or doubled."""
+    """Two processes tick, and no run is missing or doubled."""
     with Server(tmp_path).running() as server, schedulers(server.dsn, 2):
         world = World(server)
         for season, crash_at in ((SPRING, datetime(2026, 3, 8, 6, 40, tzinfo=UTC)), (AUTUMN, AUTUMN[0])):

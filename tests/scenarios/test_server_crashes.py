@@ -18,12 +18,12 @@ from rolecall.worker.registration import describe_worker
 from rolecall.worker.session import DatabaseSessions
 from tests.db.embedded.helpers import kill_server
 
-# What nobody waits for reaches the disk so late that the crash comes first.
+# Asynchronous commits reach the disk so late that the crash comes first.
 LAZY = ServerOptions(extra={"wal_writer_delay": "10s", "autovacuum": "off"})
 
 
 class Crashing:
-    """A server with one task and two workers, to be killed with all its processes at once."""
+    """A server with one task and two workers, of which all processes are killed at once."""
 
     def __init__(self, folder: Path, server: EmbeddedServer) -> None:
         self._folder = folder
@@ -64,7 +64,7 @@ def crashing(tmp_path: Path) -> Iterator[Crashing]:
 
 
 async def test_claim_of_an_ordinary_task_can_be_lost(crashing: Crashing) -> None:
-    """Nothing else is promised of it, and the other tests prove something."""
+    """Ordinary tasks have no stronger guarantee, and the loss shows that the other tests prove something."""
     crashing.enqueue(NewTask(role="work"))
     (first,) = await crashing.claim(0)
     crashing.crash()

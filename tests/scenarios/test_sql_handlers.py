@@ -87,7 +87,7 @@ async def test_session_of_a_killed_worker_is_ended_and_its_task_runs_again(bench
         hanging = sessions(bench)
         first.send_signal(signal.SIGKILL)
         assert await ended(first) == -signal.SIGKILL
-    assert sessions(bench) == hanging, "Postgres has not noticed: the session hangs on, with its lock"
+    assert sessions(bench) == hanging, "Postgres has not noticed: the session still holds its lock"
 
     with up(bench, tmp_path / "second.log"):
         (task,) = await bench.finished(task_id, within=60)

@@ -1,6 +1,6 @@
-"""A process that fires schedules as a worker's maintenance does: `python -m tests.scenarios.ticker DSN`.
+"""A process that fires schedules like the maintenance of a worker: `python -m tests.scenarios.ticker DSN`.
 
-Each tick has a connection of its own, which sees the database's clock as it stands then: a test may move it.
+Each tick has its own connection and reads the database's clock, which a test may move.
 """
 
 from __future__ import annotations

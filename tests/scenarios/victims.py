@@ -1,4 +1,4 @@
-"""Starts real worker processes and looks at what they leave behind."""
+"""Starts real worker processes, and reads the files that they leave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 class Victims:
-    """Worker processes over one database; `folder` holds their logs and signs."""
+    """Worker processes of one database; `folder` contains their logs and signals."""
 
     def __init__(self, bench: Bench, folder: Path) -> None:
         self.bench = bench
@@ -28,7 +28,7 @@ class Victims:
 
     @contextmanager
     def process(self, name: str, failpoint: str = "") -> Iterator[subprocess.Popen[bytes]]:
-        """Run a worker process for the block; at its end it is killed if it still lives."""
+        """Run a worker process during the block. At its end, the process is killed if it is alive."""
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.scenarios.program", self.bench.dsn, str(self.folder)],
@@ -62,6 +62,6 @@ class Victims:
 
 
 async def ended(process: subprocess.Popen[bytes], within: float = PATIENCE) -> int:
-    """Wait for the end of a process; return its exit code, negative for a signal."""
+    """Wait until a process exits; return its exit code, which is negative for a signal."""
     await until(lambda: process.poll() is not None, within)
     return await asyncio.to_thread(process.wait)

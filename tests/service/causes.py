@@ -1,4 +1,4 @@
-"""What the services say of why a task does not run."""
+"""Helpers for the causes that explain why a task does not run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ async def kinds(services: Services, task_id: int) -> list[str]:
 
 
 async def only(services: Services, task_id: int) -> Cause:
-    """The one cause that there is."""
+    """Return the only cause."""
     [cause] = (await services.tasks.why(task_id)).causes
     return cause

@@ -13,7 +13,7 @@ from rolecall.model.pages import write_cursor, write_text_cursor
 from rolecall.service.services import Services
 from tests.sql.engine import Engine
 
-# Well made, of bytes that are no text.
+# Correct in form, but the bytes are not text.
 NO_TEXT = urlsafe_b64encode(b"\x02\xff" + crc32(b"\x02\xff").to_bytes(4, "big")).decode()
 WILD = ["💥" * 200, "a b", "tenant:*", "*"]
 

@@ -25,7 +25,7 @@ Sql = psycopg.Connection[Any]
 
 @pytest.fixture(autouse=True)
 def vault(services: Services, connection: Sql) -> Services:
-    """The services, in a pool whose handlers are known by what is stored of them alone."""
+    """The services of a pool without an app: handlers are known from their stored declarations only."""
     run(connection, roles.declare(*program().declaration()))
     return services
 
@@ -103,7 +103,7 @@ async def test_owner_of_a_task_also_sees_placeholders(services: Services) -> Non
 
 
 async def test_search_cannot_find_a_task_by_a_redacted_value(services: Services) -> None:
-    """By whether a text is found, one would read the value letter by letter."""
+    """Otherwise searches could reveal the value letter by letter."""
     await enqueued(services)
     plain = (await services.tasks.enqueue(NewTask(handler="open", payload={"shop": "x", "token": CANARY}))).id
 
@@ -143,7 +143,7 @@ async def test_large_redacted_value_shows_only_its_size(services: Services, conn
 
 @pytest.mark.parametrize("said", [POINTER, "[kept elsewhere, 70000 bytes]"])
 async def test_pointer_to_a_stored_value_cannot_be_enqueued(services: Services, said: object) -> None:
-    """Not by a pointer, wherever that leads, and not by what is shown of one."""
+    """Neither a pointer to any place nor the displayed form of one is accepted."""
     with pytest.raises(InvalidPayload, match=r"it contains a pointer instead of the value - at `\$\.shop`"):
         await services.tasks.enqueue(NewTask(handler="open", payload={"shop": said}))
     with pytest.raises(InvalidSchedule, match="contains a pointer"):
@@ -168,7 +168,7 @@ async def test_schedule_is_shown_with_placeholders(services: Services, nightly: 
 async def test_schedule_change_preserves_redacted_values(
     services: Services, nightly: StoredSchedule, connection: Sql
 ) -> None:
-    """Its payload is sent back as it was shown, with another shop."""
+    """The payload is sent back as it was shown, with another shop."""
     await services.schedules.change("nightly", {"payload": {**nightly.payload, "shop": "paris"}})
 
     assert stored(connection) == payload(shop="paris")
@@ -195,7 +195,7 @@ async def test_schedule_accepts_a_new_redacted_value(
 async def test_redacted_value_cannot_be_moved_to_another_place(
     services: Services, nightly: StoredSchedule, connection: Sql, change: Callable[[Any], dict[str, Any]]
 ) -> None:
-    """To another item of a list; to a handler that would show it."""
+    """Neither to another item of a list nor to a handler that would show it."""
     with pytest.raises(InvalidSchedule):
         await services.schedules.change("nightly", change(nightly.payload))
 
@@ -286,7 +286,7 @@ async def test_doctor_reports_a_declaration_that_redacts_less(services: Services
 
 
 def plain_declaration() -> tuple[Any, Any]:
-    """The declaration of a release that hides nothing yet."""
+    """Return the declaration of a release without redaction."""
     declared_roles, handlers = program().declaration()
     return declared_roles, [
         json.loads(json.dumps(handler).replace('"writeOnly": true', '"writeOnly": false')) for handler in handlers

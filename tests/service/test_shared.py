@@ -1,4 +1,4 @@
-"""Many viewers share one answer, which is as fresh as its cost allows."""
+"""Many viewers share one answer. Its age is limited by the cost of the query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEAR = 10 * SECONDS * SHARE
 
 
 class Database:
-    """Answers with how often it was asked; each answer takes as long as it is told, by a clock of its own."""
+    """Answers with the number of queries so far. Each answer takes a given time on its own clock."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -23,11 +23,11 @@ class Database:
         self.is_away = False
 
     def clock(self) -> float:
-        """What time it is."""
+        """Return the time of the simulated clock."""
         return self.now
 
     async def ask(self) -> int:
-        """Answer after a while."""
+        """Answer after the given time."""
         self.asked += 1
         self.now += self.takes
         await asyncio.sleep(0)
@@ -47,7 +47,7 @@ def shared(database: Database) -> SharedResult[int]:
 
 
 async def kept_for(shared: SharedResult[int], database: Database) -> float:
-    """Ask every second until the answer is another one."""
+    """Ask every second until the answer changes; return the seconds."""
     first, began = await shared.get(), database.now
     while await shared.get() == first:
         database.now += 1

@@ -19,12 +19,12 @@ from tests.web.matrix import read_table
 from tools.offences import ROOT
 from tools.reference import python_api
 
-# The package itself, and what Python keeps beside it.
+# The package itself, and the files that Python adds to it.
 OWN = {"__init__", "__pycache__"}
 HERE = Path(inspect.getfile(rolecall)).parent
 MODULES = sorted({path.stem for path in HERE.iterdir() if path.suffix in {"", ".py"}} - python_api.INSIDE - OWN)
 ROUTES = ROOT / "tests" / "web" / "routes.txt"
-# The engine raises these to itself: what it did is undone and tried again.
+# Internal errors of the engine, which rolls back and retries.
 CAUGHT_INSIDE = {"RC090", "RC091"}
 QUOTED = re.compile(r"\"([A-Z_]+)\"")
 CONVERTER = re.compile(r":\w+\}")

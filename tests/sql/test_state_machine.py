@@ -103,7 +103,7 @@ class AnyCalls(RuleBasedStateMachine):
 
     def fenced(self, taken: list[Claim]) -> Any:
         for claim in taken:
-            assert claim.fence > self.fences.get(claim.id, 0), "a fence was handed out twice"
+            assert claim.fence > self.fences.get(claim.id, 0), "a fence was used twice"
             self.fences[claim.id] = claim.fence
         return multiple(*taken)
 

@@ -20,7 +20,7 @@ FAILED = Event(type=EventType.JOB_ATTEMPT_FAILED, at=2.0, error="ValueError: no\
 
 
 class Kept:
-    """Keeps what it hears."""
+    """Stores the received events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -57,7 +57,7 @@ class Broken:
 
 
 class Hanging:
-    """Hangs at its first event until it is let go."""
+    """Hangs at its first event until it is released."""
 
     def __init__(self) -> None:
         self.reached, self.let_go = threading.Event(), threading.Event()
@@ -137,7 +137,7 @@ def test_hanging_sink_blocks_no_other(hanging: Hanging) -> None:
 
 
 def test_aggregating_sink_is_updated_immediately(hanging: Hanging) -> None:
-    """A scrape tells of all that was emitted before it, however slow others are."""
+    """A scrape includes everything that was emitted before it, even if other sinks are slow."""
     metrics = Prometheus()
     emitter = Emitter([hanging, metrics])
 

@@ -1,4 +1,4 @@
-"""Traces lead from who enqueued a task through its attempts to all that they asked for, by OpenTelemetry's own SDK."""
+"""Traces connect enqueuing code, attempts and the tasks that they enqueue. Uses OpenTelemetry's own SDK."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.worker.bench import Bench, until
 
 @dataclass
 class Observed:
-    """A program that traces, and what an exporter has of it."""
+    """A program that traces, and the spans that an exporter has received."""
 
     bench: Bench
     exporter: InMemorySpanExporter
@@ -35,7 +35,7 @@ class Observed:
         return self.bench.app
 
     async def work(self, handler: Any, payload: dict[str, object] | None = None, **options: Any) -> int:
-        """Enqueue a task with a client, and work until all there is has ended."""
+        """Enqueue a task with a client, and work until all tasks have finished."""
         async with AsyncClient(self.bench.dsn, app=self.app) as client:
             task = await client.enqueue(handler, payload or {}, **options)
         async with self.bench.working(slots=2):
@@ -264,7 +264,7 @@ async def test_batch_tasks_share_a_span_that_links_to_their_traces(observed: Obs
 
 
 def measured(reader: InMemoryMetricReader) -> dict[str, Any]:
-    """The first point of each metric."""
+    """Return the first data point of each metric."""
     data = reader.get_metrics_data()
     scopes = [scope for resource in (data.resource_metrics if data else ()) for scope in resource.scope_metrics]
     metrics = [metric for scope in scopes for metric in scope.metrics]

@@ -1,4 +1,4 @@
-"""Tasks that run in the test's own transaction, by either kind of connection."""
+"""Tasks run in the test's own transaction, on either kind of connection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TRACES = "select (select count(*) from rolecall.all_tasks) + (select count(*) fr
 
 
 class Trial:
-    """A transaction that is rolled back, and what runs in it."""
+    """A transaction that is rolled back, and the tasks that run in it."""
 
     def __init__(self, app: App, connection: Any, client: Client | AsyncClient) -> None:
         self.app = app
@@ -77,7 +77,7 @@ async def trial(
 
 
 async def test_inline_tasks_run_in_the_transaction_and_leave_nothing(trial: Trial, connection: Connection) -> None:
-    """Handlers on the loop, in threads, and those of batches."""
+    """Includes handlers on the loop, in threads and of batches."""
 
     @trial.app.task
     async def add(a: int, b: int) -> int:
@@ -106,7 +106,7 @@ async def test_inline_tasks_run_in_the_transaction_and_leave_nothing(trial: Tria
 
 
 async def test_tasks_spawned_by_a_task_run_too(trial: Trial) -> None:
-    """Follow-ups, continuations, children and the step after them."""
+    """Includes follow-ups, continuations, children and the gather step."""
     order: list[str] = []
 
     @trial.app.task
@@ -154,7 +154,7 @@ async def test_failed_attempt_is_retried_immediately(trial: Trial) -> None:
 
 
 async def test_permanent_failure_is_raised_unchanged(trial: Trial) -> None:
-    """And stored before that; or it is only told, if the test wants to look at it."""
+    """It is stored first. A test that wants to inspect the failure can turn the exception off."""
 
     @trial.app.task(max_attempts=1)
     def fail() -> None:
@@ -191,7 +191,7 @@ async def test_delayed_and_snoozed_tasks_are_not_run(trial: Trial) -> None:
 
 
 async def test_own_transaction_of_a_handler_is_a_savepoint(trial: Trial) -> None:
-    """What it writes stands in the test's transaction, or goes with its rollback, calls after the commit included."""
+    """Its writes are part of the test's transaction, or are rolled back with it. This includes after-commit calls."""
     called: list[str] = []
     await awaited(trial.connection.execute("create table ledger (note text)"))
 

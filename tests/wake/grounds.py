@@ -1,4 +1,4 @@
-"""The grounds on which our transports are tried, with real servers."""
+"""The environments in which all transports are tested, with real servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ where datname = current_database() and application_name = 'rolecall:ear'
 
 
 class Ears:
-    """The way to Postgres by which notifications come, which can be cut while the rest of it stands."""
+    """The connection on which Postgres sends notifications. It can be cut separately from the others."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -53,7 +53,7 @@ class Ears:
 
 @asynccontextmanager
 async def ground_of(kind: str, dsn: str) -> AsyncIterator[Ground]:
-    """The ground on which a transport of ours is tried."""
+    """Return the environment of a transport."""
     if kind in {"redis", "nats"}:
         with (brokers.redis if kind == "redis" else brokers.nats)() as server:
 

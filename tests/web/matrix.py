@@ -1,7 +1,7 @@
-"""Walks every route of an application as somebody, and tells where what happens is not what its table says.
+"""Requests every route of an application with different rights, and reports deviations from its table.
 
-A table has one line per route: `METHOD PATH WHO`. WHO is the least right that is needed: open (no authentication), known (any
-authenticated caller), or a scope.
+A table has one line per route: `METHOD PATH WHO`. WHO is the least right that is needed: open (no
+authentication), known (any authenticated caller), or a scope.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from fastapi.routing import iter_route_contexts
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-# Which needs each identity meets. A reader is no owner: `read` does not enqueue, not even tasks of its own.
+# The needs that each identity meets. A reader is not an owner: `read` does not enqueue, not even tasks of its own.
 IDENTITIES = {
     "nobody": {"open"},
     "own": {"open", "known", "own"},
@@ -25,7 +25,7 @@ IDENTITIES = {
     "admin": {"open", "known", "own", "read", "operate", "admin"},
 }
 PARAMETER = re.compile(r"\{\w+(:\w+)?\}")
-# Those of the pages are let be: they pass over what they do not know, and show what they filter by.
+# Pages are excluded: they ignore unknown parameters, and show the filters that they apply.
 NO_PAGES = ("/api/", "/healthz", "/metrics", "/readyz", "/openapi.json", "/status")
 REFUSED = 422
 NOBODYS_ID = "987654321"
@@ -47,14 +47,14 @@ def read_table(file: Path) -> list[Entry]:
 
 
 def routes_of(application: Any) -> set[tuple[str, str]]:
-    """Every method and path that is served."""
+    """Return every method and path that is served."""
     routes = iter_route_contexts(application.routes)
     served = {(method, str(route.path)) for route in routes for method in route.methods or ()}
     return {(method, path) for method, path in served if method != "HEAD"}
 
 
 async def departures(application: Any, table: list[Entry], identity: str, headers: dict[str, str]) -> list[str]:
-    """Ask for every route of the table; say which ones let in whom they should not, or refuse whom they should not."""
+    """Request every route of the table; report those that admit or reject the wrong callers."""
     wrong = []
     for entry in table:
         status = await status_of(application, entry.method, PARAMETER.sub(NOBODYS_ID, entry.path), headers)
@@ -65,7 +65,7 @@ async def departures(application: Any, table: list[Entry], identity: str, header
 
 
 async def other_methods(application: Any, table: list[Entry]) -> list[str]:
-    """Ask, as nobody, for every path by every method that it does not have; say which ones do something."""
+    """Request every path, without authentication, by each unsupported method; report those that do something."""
     known = {(entry.method, entry.path) for entry in table}
     paths = {entry.path for entry in table}
     asked = [(method, path) for path in sorted(paths) for method in METHODS if (method, path) not in known]
@@ -77,7 +77,7 @@ async def other_methods(application: Any, table: list[Entry]) -> list[str]:
 
 
 async def passed_over(application: Any, headers: dict[str, str]) -> list[str]:
-    """Ask for every route of the API with a word in the query that none knows; say which ones do not refuse it."""
+    """Request every route of the API with an unknown query parameter; report those that do not reject it."""
     asked = [(method, path) for method, path in sorted(routes_of(application)) if path.startswith(NO_PAGES)]
     return [
         f"{method} {path}: {status}"
@@ -88,7 +88,7 @@ async def passed_over(application: Any, headers: dict[str, str]) -> list[str]:
 
 
 async def status_of(application: Any, method: str, path: str, headers: dict[str, str], query: bytes = b"") -> int:
-    """The status of an answer, without waiting for its end: streams have none. A page says 401 by asking to log in."""
+    """Return the status of a response without waiting for its end: streams have none. A login page counts as 401."""
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     async def receive() -> dict[str, object]:

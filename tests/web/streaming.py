@@ -37,7 +37,7 @@ class Events:
         self._lines = response.aiter_lines()
 
     async def next(self) -> Event:
-        """Read the next event; raises StopAsyncIteration at the end of the stream."""
+        """Read the next event. Raises StopAsyncIteration at the end of the stream."""
         fields: dict[str, str] = {}
         while True:
             line = await anext(self._lines)
@@ -50,7 +50,7 @@ class Events:
                 fields = {}
 
     async def until(self, is_it: Callable[[Event], bool]) -> Event:
-        """Read on to an event."""
+        """Read events up to the first that fulfills the condition."""
         async with asyncio.timeout(LONG):
             while True:
                 event = await self.next()
@@ -58,7 +58,7 @@ class Events:
                     return event
 
     async def all_of(self, *names: str) -> dict[str, Event]:
-        """Read on until there was an event of each name; return the first of each."""
+        """Read events until each name has occurred; return the first event of each."""
         found: dict[str, Event] = {}
         while len(found) < len(names):
             event = await self.until(lambda event: event.name in names)
@@ -66,14 +66,14 @@ class Events:
         return found
 
     async def change_of(self, task_id: int, state: str) -> Event:
-        """Read on until a task is told in a state."""
+        """Read events until a task is reported in a state."""
         wanted = ("task_changed", task_id, state)
         return await self.until(lambda event: (event.name, event.data.get("id"), event.data.get("state")) == wanted)
 
 
 @dataclass(slots=True)
 class Site:
-    """A server that answers on loopback."""
+    """A server on loopback."""
 
     server: Server
     client: httpx2.AsyncClient
@@ -87,7 +87,7 @@ class Site:
             yield Events(response)
 
     async def stop(self) -> None:
-        """End the server as a signal does."""
+        """Stop the server as a signal does."""
         self.server.should_exit = True
         async with asyncio.timeout(LONG):
             await self.running
@@ -95,7 +95,7 @@ class Site:
 
 @asynccontextmanager
 async def served(application: FastAPI, bounds: Bounds | None = None) -> AsyncIterator[Site]:
-    """Serve an application while the block runs."""
+    """Serve an application during the block."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = Server(application, AccessSettings(forwarded_by=""), bounds)
     running = asyncio.create_task(server.serve(sockets=[listener]))

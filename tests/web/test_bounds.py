@@ -19,7 +19,7 @@ from tests.web.streaming import Site, served
 GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"
 CHUNKED = b"POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 PATIENCE = 60.0
-# What both ends of a connection hold before the server reads it.
+# The capacity of the buffers at both ends of a connection.
 UNDER_WAY = 16 * 1024 * 1024
 PATIENT = {f"{what}_seconds": 10_000 for what in ("head", "body", "unread", "end")}
 
@@ -46,7 +46,7 @@ def application() -> FastAPI:
         async def pieces() -> AsyncIterator[bytes]:
             while True:
                 yield b"x" * 65_536
-                await asyncio.sleep(0)  # whoever is gone is noticed
+                await asyncio.sleep(0)  # closed connections are detected
 
         return StreamingResponse(pieces())
 
@@ -76,7 +76,7 @@ class Connection:
         await self.writer.drain()
 
     async def end(self) -> bytes:
-        """All that came until the server closed it."""
+        """Return everything that arrives until the server closes the connection."""
         parts = []
         async with asyncio.timeout(PATIENCE):
             try:
@@ -87,7 +87,7 @@ class Connection:
         return b"".join(parts)
 
     async def flood(self, piece: bytes) -> int:
-        """Send the same again and again until the server cuts it off; how many bytes went out."""
+        """Send the same data repeatedly until the server closes the connection; return the number of sent bytes."""
         sent = 0
         async with asyncio.timeout(PATIENCE):
             try:
@@ -164,7 +164,7 @@ async def test_one_connection_serves_many_requests() -> None:
 
 
 async def test_bytes_after_a_body_are_not_parsed_as_a_header() -> None:
-    """A server in front may have looked at the headers only."""
+    """A proxy in front of the server may have checked the headers only."""
     async with bounded() as site, connected(site) as attacker:
         await attacker.send(CHUNKED + b"1\r\na\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
 
@@ -194,7 +194,7 @@ async def test_too_slow_client_gets_a_timeout_response_and_is_disconnected(begin
     ids=["more comes", "all is written"],
 )
 async def test_connection_with_an_unread_response_is_closed(path: str, bounds: dict[str, int]) -> None:
-    """Where more is to come, it stands still; where all is written, the connection was to be closed long ago."""
+    """This holds for a response that is still being written, and for one that is complete but was never read."""
     async with bounded(**bounds) as site, connected(site) as attacker:
         await attacker.send(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         connections = site.server.server_state.connections

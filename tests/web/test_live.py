@@ -76,7 +76,7 @@ async def test_stream_can_be_limited_to_roles_and_trees(site: Site, sql: Connect
         tree = await events.until(lambda event: event.name == "progress")
         await enqueue(sql, "see")
         [wanted] = await enqueue(sql, "add")
-        # A look at the roles may see what the look at the tasks before it came too early for.
+        # A poll of the roles may see changes that the preceding poll of the tasks has missed.
         told = await events.all_of("task_changed", "role_changed")
 
     assert (tree.data["id"], tree.data["activity"]) == (root, "pending")
@@ -173,7 +173,7 @@ async def test_stream_requires_the_read_scope(database: str, sql: Connection) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """A server that asks who comes in, and asks again as often as it can; and what an admin does beside it."""
+    """A server with logins that checks sessions as often as it can, and the actions of an admin."""
 
     site: Site
     services: Services
@@ -193,20 +193,20 @@ async def locked(database: str, sql: Connection) -> AsyncIterator[Locked]:
 
 
 async def open_streams(stack: AsyncExitStack, site: Site, number: int, headers: dict[str, str]) -> None:
-    """Open so many, and keep them open."""
+    """Open this many streams, and keep them open."""
     opened = [await stack.enter_async_context(site.events(**headers)) for _ in range(number)]
-    stack.callback(opened.clear)  # a stream that nobody holds is closed
+    stack.callback(opened.clear)  # a stream without a reference is closed
     assert [(await events.next()).name for events in opened] == ["connected"] * number
 
 
 async def is_let_in(site: Site, headers: dict[str, str]) -> bool:
-    """Whether a stream is opened for somebody now."""
+    """Return whether a stream can be opened with these credentials."""
     async with site.client.stream("GET", "/api/live", headers=headers) as response:
         return response.status_code == httpx2.codes.OK
 
 
 async def ends(events: Events) -> None:
-    """Read on to the end of a stream."""
+    """Read to the end of a stream."""
     with pytest.raises(StopAsyncIteration):
         await events.until(lambda _event: False)
 

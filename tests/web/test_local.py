@@ -1,4 +1,4 @@
-"""The local token: a program shows it with each request, a browser opens a session with it."""
+"""The local token: programs send it with each request, browsers open a session with it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def token(tmp_path: Path) -> str:
 
 
 def site_of(token: str) -> str:
-    """Where browsers find a server with this token."""
+    """Return the address under which browsers find a server with this token."""
     return f"http://{LocalToken(token).host}:{PORT}"
 
 
@@ -72,7 +72,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 async def test_request_without_the_token_is_rejected(door: Door) -> None:
-    """Whoever has an account on the machine reaches 127.0.0.1."""
+    """Every user of the machine can reach 127.0.0.1."""
     assert (await door.client.get("/api/me")).status_code == 401
     assert (await door.client.get("/")).headers["location"].startswith("/login")
     assert (await door.client.get("/api/me", headers=bearer("rl_" + "x" * 43))).status_code == 401
@@ -105,7 +105,7 @@ async def test_browser_is_redirected_to_the_host_name_of_the_server(door: Door, 
 
 
 async def test_host_name_is_not_disclosed_without_the_token(database: str, token: str) -> None:
-    """A page at another port of this machine could lure a browser there, and be sent its cookies."""
+    """A page on another port of this machine could redirect a browser there, and receive its cookies."""
     async with opened(database, base_url=SITE, hosts=LOCAL_NAMES, auth=AuthMode.token, token=token) as door:
         answers = [
             await door.client.get(path, headers={"host": host})
@@ -120,7 +120,7 @@ async def test_host_name_is_not_disclosed_without_the_token(database: str, token
 async def test_cookie_is_accepted_only_under_the_host_name_of_the_server(door: Door, token: str) -> None:
     """Browsers send a cookie to all ports of a host."""
     kept = (await enter(door, token)).headers["set-cookie"].partition(";")[0]
-    # Under each name that the server gives to such a cookie: the name of the host decides, not that of the cookie.
+    # The name of the host is decisive, not that of the cookie: try each name that the server uses.
     cookie = f"{kept}; rolecall={kept.partition('=')[2]}"
     hosts = (LocalToken(token).host, "127.0.0.1", "localhost")
 

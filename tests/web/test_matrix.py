@@ -11,7 +11,7 @@ from rolecall.model.audit import AuditFilter
 from tests.web.doors import Door
 from tests.web.matrix import IDENTITIES, departures, other_methods, read_table, routes_of
 
-# The API and the pages; the crawler's stand beside its tests.
+# The API and the pages. The crawler's table is among its own tests.
 TABLES = (Path(__file__).with_name("routes.txt"), Path(__file__).parents[1] / "dashboard" / "routes.txt")
 TABLE = [entry for table in TABLES for entry in read_table(table)]
 WITHOUT_FILTER = AuditFilter()

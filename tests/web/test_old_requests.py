@@ -1,6 +1,6 @@
-"""Requests of programs written for the original systems.
+"""Requests of programs that were written for the original systems.
 
-Those of the crawler stand beside its tests.
+Requests to the crawler are tested among its own tests.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ REQUESTS = [
 
 @pytest.fixture
 async def places(http: httpx2.AsyncClient, database: str) -> dict[str, Any]:
-    """A task that is due later and a schedule, by what they are called in the requests."""
+    """A scheduled task and a schedule, by their names in the requests."""
     with psycopg.connect(database, autocommit=True) as connection:
         row = connection.execute("select ids[1] from rolecall.enqueue_many(%s)", [f"[{LATER}]"]).fetchone()
         assert row is not None

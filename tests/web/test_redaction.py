@@ -19,14 +19,14 @@ from tests.web.doors import unguarded
 from tests.web.matrix import routes_of
 from tests.web.test_tasks import get
 
-# What has no end; its events name tasks and nothing that is in them.
+# Endless streams. Their events name tasks, without their contents.
 ENDLESS = "/api/live"
 NAMED = {"name": "sync", "handler": "sync", "role": "vault", "key": "k"}
 
 
 @pytest.fixture(params=["the handler's code", "what is stored of it"])
 def app(request: pytest.FixtureRequest) -> App:
-    """The app that a server has, or another one."""
+    """Return the app of a server, or another one."""
     app = program() if request.param == "the handler's code" else App("other")
     app.mount("rolecall.web.own_tasks:router")
     app.alias("secret", "token")
@@ -51,7 +51,7 @@ async def http(application: Any) -> AsyncIterator[httpx2.AsyncClient]:
 async def test_redacted_value_is_in_no_response(
     application: Any, http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
-    """All routes that only ask, of the API and the pages, about a task that is completed and its schedule."""
+    """All read routes of the API and the pages, for a completed task and its schedule."""
     task_id = (await http.post("/api/tasks", json={"handler": "sync", "payload": payload()})).json()["id"]
     run(connection, owned.enqueue(NewTask(handler="sync", payload=payload()), "this machine", "mine"))
     run(connection, outside.complete(task_id, {"number": 1, "pin": f"{CANARY}-result"}))
@@ -89,7 +89,7 @@ async def test_rejected_payload_is_not_repeated_in_the_error(http: httpx2.AsyncC
 async def test_changing_one_payload_field_of_a_schedule_preserves_redacted_fields(
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
-    """A second name of a hidden field is shown as a sign, and may be said."""
+    """The alias of a redacted field is shown redacted too, and can be used in changes."""
     said = {"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
     made = (await http.post("/api/schedules", json=said)).json()
 

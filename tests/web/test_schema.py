@@ -24,14 +24,14 @@ from tests.web.doors import unguarded
 
 EXAMPLES = int(os.environ.get("ROLECALL_EXAMPLES", "6"))
 CHECKS: list[CheckFunction] = [status_code_conformance, content_type_conformance]
-# Where no cluster is, its routes say so.
+# Without a cluster, these routes report that.
 WITHOUT_CLUSTER = "/api/workers/k8s/"
 ENDLESS = ("/api/live",)
 
 
 @pytest.fixture
 def application(database: str) -> Iterator[FastAPI]:
-    """The application over a database with tasks in each of a few states, whose ids are 1 to 5."""
+    """The application on a database with tasks in several states, whose ids are 1 to 5."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("""select rolecall.declare('[{"name": "sums"}]', '[{"name": "add", "role": "sums"}]')""")
         connection.execute(
@@ -56,12 +56,12 @@ def test_every_response_matches_the_openapi_document(application: FastAPI) -> No
 
 
 def unwrapped(found: Any) -> Any:
-    """The operation itself; raises what is wrong with its description."""
+    """Return the operation. Raises the error of its description, if there is one."""
     return found.ok()
 
 
 def problems_of(operation: Any) -> Iterator[str]:
-    """Try one operation; tell what it answered that it must not."""
+    """Test one operation; return the violations of its description."""
     if operation.path in ENDLESS:
         return
 
@@ -87,7 +87,7 @@ def problems_of(operation: Any) -> Iterator[str]:
 
 
 def soften(case: Any, known: int | None) -> None:
-    """Aim at what is there, and wait for nothing."""
+    """Replace parameters so that requests refer to existing tasks and do not wait."""
     if known is not None:
         case.path_parameters |= {name: known for name in case.path_parameters or {} if name.endswith("_id")}
     if case.query and isinstance(case.query.get("seconds"), int | float):

@@ -85,5 +85,5 @@ async def until(fact: Callable[[], object], within: float = PATIENCE) -> None:
     """Wait until something is so; the deadline is the failure."""
     deadline = monotonic() + within
     while not fact():
-        assert monotonic() < deadline, f"not so within {within:g} s"
+        assert monotonic() < deadline, f"did not happen within {within:g} s"
         await asyncio.sleep(0.01)

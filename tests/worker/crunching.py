@@ -1,4 +1,4 @@
-"""Handlers for processes of their own: plain functions at the top of a module, where such a process finds them."""
+"""Process handlers: plain functions at the top level of a module, where a child process can import them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Box:
 
 @app.task(process=True)
 def measure(box: Box) -> dict[str, Any]:
-    """Be decorated where it stands, as most handlers are."""
+    """A handler decorated in place, as most are."""
     return {"area": box.width * box.height, "packed": box.packed_at, "pid": os.getpid()}
 
 
@@ -59,7 +59,7 @@ def echo(ctx: ProcessContext, /, **payload: Any) -> dict[str, Any]:
 
 
 def linger(ctx: ProcessContext, folder: str) -> dict[str, int]:
-    """Say which process this is, then stay until the test lets go."""
+    """Record the process id, then wait until the test releases it."""
     begin(ctx, folder)
     while not (Path(folder) / "go").exists():
         time.sleep(0.01)
@@ -104,7 +104,7 @@ def wait_for(task_id: int) -> WaitFor:
 
 
 def requests_known() -> int:
-    """Count the requests of which this process has a trace."""
+    """Count the requests that this process still stores."""
     return sum(isinstance(each, RunTask) for each in gc.get_objects())
 
 
@@ -124,7 +124,7 @@ def die(how: str) -> None:
 
 
 def stack(box: Box, *, times: int) -> Box:
-    """Be called from an async handler; take and return an object."""
+    """Called from an async handler; accepts and returns an object."""
     return Box(box.width, box.height * times, box.packed_at)
 
 
@@ -134,7 +134,7 @@ def spoil(folder: str) -> None:
 
 
 def unhandable() -> object:
-    """Return what cannot be handed over."""
+    """Return a value that cannot be pickled."""
     return lambda: None
 
 
@@ -149,18 +149,17 @@ def stick(folder: str) -> None:
 
 
 def trace_here() -> str:
-    """Say in which span this is called."""
+    """Return the current span."""
     here = trace.get_current_span().get_span_context()
     return f"{here.trace_id:032x}-{here.span_id:016x}"
 
 
 def refuse_to_log_in(token: Annotated[str, Redacted]) -> None:
-    """Fail with all that it was given."""
+    """Fail with an error that contains all arguments."""
     raise ValueError(f"no such token: {token}")
 
 
 def count_letters(text: str) -> int:
-    """How long a text is."""
     return len(text)
 
 
@@ -170,7 +169,7 @@ class CrateOfWine(Box):
 
 
 def pack(crates: dict[int, Box]) -> dict[int, Box]:
-    """Return subclasses under numbers."""
+    """Return instances of subclasses, by number."""
     return {number: CrateOfWine(crate.width, crate.height) for number, crate in crates.items()}
 
 

@@ -54,7 +54,7 @@ async def test_tasks_behind_a_blocked_loop_are_returned(bench: Bench, caplog: py
     with caplog.at_level(logging.WARNING, "rolecall.worker"), worker_with_a_loop_of_its_own(bench):
         try:
             await until(blocking.is_set)
-            assert bench.ask(HELD_BACK), "nothing waits behind it, so nothing would be proved"
+            assert bench.ask(HELD_BACK), "no task waits behind it, so the test proves nothing"
             async with bench.working(name="idle"):
                 # A claim whose answer the blocked loop has not read is nobody's to give back: a rescue takes it.
                 await until(lambda: [bench.rescue(), bench.ask(UNFINISHED, behind)][1] == 0)

@@ -38,7 +38,7 @@ async def test_tasks_of_a_key_run_in_order_one_after_another(bench: Bench) -> No
     assert ran == list(range(60))
     assert most == 1
     assert {task.attempt for task in tasks} == {1}
-    assert held > 1, "it held several at once"
+    assert held > 1, "the worker held several tasks at once"
 
 
 @pytest.mark.parametrize("how", ["role", "handler", "prefetch"])

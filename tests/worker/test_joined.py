@@ -116,7 +116,7 @@ async def test_task_completes_in_its_handlers_own_async_transaction(bench: Bench
         async with opened(bench.dsn) as own:
             ctx.follow_up(second.task())
             await ctx.complete(own, {"lines": 1})
-        return "what is returned after that is not the result"
+        return "this return value is ignored"
 
     (task_id,) = bench.enqueue(record.task())
     async with bench.working():
@@ -175,7 +175,7 @@ async def test_task_completes_in_its_handlers_own_sync_transaction(bench: Bench,
     def record(ctx: Context) -> object:
         with opened(bench.dsn) as own:
             ctx.complete_sync(own, {"lines": 1})
-        return "what is returned after that is not the result"
+        return "this return value is ignored"
 
     (task_id,) = bench.enqueue(record.task())
     async with bench.working():

@@ -1,4 +1,4 @@
-"""Somebody else decides while a handler runs: it is told at once, and what it does then changes nothing."""
+"""Outcomes set from outside while a handler runs: it is notified immediately, and its own outcome is ignored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DECISIONS = [
 
 @pytest.mark.parametrize(("decide", "reason"), DECISIONS)
 async def test_running_handler_is_notified_immediately(bench: Bench, decide: Decision, reason: LostReason) -> None:
-    """By notification, long before the next renewal."""
+    """Through a notification, long before the next renewal of its lease."""
     told: list[LostReason | None] = []
 
     @bench.app.task(lease=60)
@@ -82,7 +82,7 @@ async def test_return_value_after_an_outside_completion_is_ignored(bench: Bench)
 
 
 async def test_continuation_of_a_task_completed_from_outside_runs(bench: Bench) -> None:
-    """A client alone decides, and the worker goes on from there."""
+    """A client completes the task, and the worker runs the continuation."""
 
     @bench.app.task
     def greet(name: str) -> str:
@@ -98,7 +98,7 @@ async def test_continuation_of_a_task_completed_from_outside_runs(bench: Bench) 
 
 
 def test_client_does_not_need_a_worker(bench: Bench) -> None:
-    """Chains are started, read, completed, waited for and deleted by it alone."""
+    """It can start, read, complete, await and delete chains alone."""
 
     @bench.app.task
     def greet() -> str:

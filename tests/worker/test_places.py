@@ -56,7 +56,7 @@ def test_withdrawing_a_queued_task_starts_no_other() -> None:
     places, first, second, third = Sequences(), held(), held(), held()
     filled(places, first, second, third)
     assert places.withdraw(second)
-    assert not places.withdraw(first), "it may have begun"
+    assert not places.withdraw(first), "the task may have begun"
     assert places.leave(first) is third
 
 

@@ -1,4 +1,4 @@
-"""Handlers in processes of their own: what comes back, and what becomes of the processes."""
+"""Process handlers: their results, and the end of their processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.worker.bench import Bench, until
 
 
 def children() -> list[psutil.Process]:
-    """Return the processes that workers of this process have started for handlers."""
+    """Return the child processes that workers of this process have started for handlers."""
     return [
         each for each in psutil.Process().children() if "rolecall.worker.subprocess.child" in " ".join(each.cmdline())
     ]
@@ -205,7 +205,7 @@ async def test_stopping_worker_lets_its_process_finish_and_leaves_none_behind(be
     async with bench.working(grace=10) as worker:
         await until((tmp_path / "begun-1").exists)
         worker.stop()
-        # A terminal or a service manager tells the whole group.
+        # A terminal or a service manager signals the whole process group.
         children()[0].send_signal(signal.SIGTERM)
         children()[0].send_signal(signal.SIGINT)
         (tmp_path / "go").touch()

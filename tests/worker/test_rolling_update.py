@@ -100,7 +100,7 @@ async def test_tasks_incompatible_with_one_fleet_wait_for_the_other(
             done = await bench.finished(*ids)
 
     assert {(task.state, task.result, task.attempt) for task in done} == {("completed", said, 1)}
-    assert bench.ask(MISFITS) == MANY, "nothing was offered again to a worker that it had not fitted"
+    assert bench.ask(MISFITS) == MANY, "an incompatible task was offered to the same worker again"
 
 
 async def test_tasks_of_both_releases_run_while_both_fleets_work(bench: Bench) -> None:

@@ -25,7 +25,7 @@ async def test_task_completes_in_one_transaction_with_its_handlers_rows(bench: B
             ctx.follow_up(second.task())
             await ctx.complete(tx, {"rows": 1})
             seen.append((bench.ask("select count(*) from ledger"), bench.task(ctx.task_id).state))
-        return "what is returned after that is not the result"
+        return "this return value is ignored"
 
     (task_id,) = bench.enqueue(record.task())
 
@@ -177,7 +177,7 @@ async def test_second_transaction_of_a_completed_claim_is_rolled_back_and_logged
     assert bench.task(task_id).result == {"turn": 0}
     assert bench.ask("select array_agg(turn) from ledger") == [0]
     assert [(each.task_id, each.reason) for each in told] == [(task_id, LostReason.COMPLETED)]
-    assert bench.ask("select count(*) from rolecall.task_events") == 0, "it is a good end"
+    assert bench.ask("select count(*) from rolecall.task_events") == 0, "a completed task is not an error event"
     assert f"Task {task_id} was already completed" in caplog.text
 
 

@@ -199,7 +199,7 @@ def read_capture() -> Callable[[str], bytes]:
 
     def read(name: str) -> bytes:
         if not (CAPTURES / name).is_file():
-            pytest.skip(f"the captured menu {name} is not beside this repository")
+            pytest.skip(f"the captured menu {name} is not available")
         return (CAPTURES / name).read_bytes()
 
     return read

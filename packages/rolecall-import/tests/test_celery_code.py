@@ -29,7 +29,7 @@ INSTEAD = {
     "group((add.s(n, n) for n in numbers)).delay()": "one statement for all of them:\n"
     "client.enqueue_many((add.task(n, n) for n in numbers))",
     "broken.apply_async(link_error=say_hello.s('nobody'), task_id='order-7')": "broken.enqueue()",
-    "AsyncResult(result.id)": "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them",
+    "AsyncResult(result.id)": "client.get(task) reads state and result, client.wait(task, timeout=...) waits for them",
 }
 
 
@@ -128,7 +128,7 @@ def test_values_known_only_at_run_time_are_reported_and_not_guessed(tmp_path: Pa
     inventory = read_code("celery", tmp_path)
 
     [task] = inventory.tasks
-    assert "max_retries=LIMITS.most: only your code knows its value" in task.notes
+    assert "max_retries=LIMITS.most: its value is not a literal" in task.notes
     assert "Context had the default LIMITS" in task.notes
     assert declared(inventory).handlers["tasks-one"].settings.max_attempts == 4
     assert [(each.name, each.task) for each in inventory.schedules] == [("even", "elsewhere")]

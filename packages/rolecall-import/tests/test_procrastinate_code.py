@@ -66,6 +66,6 @@ def test_each_defer_is_reported_with_its_replacement(inventory: Inventory, code:
 
 def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: Inventory) -> None:
     assert {gap.code: gap.reason.partition(":")[0] for gap in inventory.gaps} == {
-        "app.periodic(cron='*/10 * * * * *')": "a cron expression has five fields here, and no seconds",
+        "app.periodic(cron='*/10 * * * * *')": "a cron expression has five fields here, without seconds; app.schedule(every=...) accepts seconds",
         "app.job_manager.get_job_status_async(job_id=1)": "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them",
     }

@@ -21,7 +21,7 @@ INSTEAD = {
     "queue.enqueue_at(datetime(2030, 1, 1, 12), count_words, url='http://example.org')": "count_words.using(scheduled_for=datetime(2030, 1, 1, 12)).enqueue(url='http://example.org')",
     "urgent.enqueue(send, args=(address,), kwargs={'urgent': True}, on_success=print, job_id='mail-7')": 'send.using(role="urgent").enqueue(address, urgent=True)',
     "clean.delay('/var/tmp')": "clean.enqueue('/var/tmp')",
-    "Job.fetch(first.id, connection=connection)": "client.get(task) tells state, result and error; client.cancel(id) cancels",
+    "Job.fetch(first.id, connection=connection)": "client.get(task) reads state, result and error; client.cancel(id) cancels",
 }
 
 
@@ -77,5 +77,5 @@ def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: In
     }
     assert (
         gaps["cron.register(digest, queue_name='mail', cron='0 6 * * *', args=('today',))"]
-        == 'it gives "today" for day, which is to be a date'
+        == 'it passes "today" for day, which must be a date'
     )

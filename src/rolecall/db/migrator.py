@@ -66,19 +66,19 @@ __all__ = [
     "sql_text",
 ]
 
-# Seconds for which a step is tried that does not get its locks.
+# For how many seconds a step that does not get its locks is retried.
 PATIENCE = 60.0
 BETWEEN_LOOKS = 0.2
-# A snapshot from before the lock would not show what the migrator before us did.
+# A snapshot taken before the lock would not show the changes of the previous migrator.
 BEGIN = "set transaction isolation level read committed;\n"
 LOCK = "lock table rolecall.schema_migrations in share row exclusive mode"
-# Functions may name each other in any order; who migrates is not held to the session's patience.
+# Functions may refer to each other in any order; the session's timeouts do not apply to a migration.
 SETTINGS = """\
 set local check_function_bodies = off;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 """
-# Where the user is called like our schema, what another package makes without naming a schema would land in ours.
+# If the user has the name of our schema, objects that another package creates without a schema would be created in it.
 STAY_OUT = "select set_config('search_path', 'public', true) where current_schema() = 'rolecall';\n"
 MADE_ALREADY = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema, psycopg.errors.DuplicateTable)
 Connection = psycopg.Connection[Any]
@@ -108,9 +108,9 @@ def migrate(
 ) -> list[str]:
     """Bring the database to this release's schema; return the labels of the steps that this call applied.
 
-    Commits step by step: the connection must not be in a transaction; writes nothing when nothing is pending.
+    Commits after each step: the connection must not be in a transaction. Writes nothing when nothing is pending.
     `after_commit` is called with the labels of the steps of each commit. Waits for another migrator as long as that
-    works. Where a step does not get its locks, all roles are paused for some seconds at a time (`holding`).
+    is running. If a step does not get its locks, all roles are paused for some seconds at a time (`holding`).
 
     Raises SchemaTooNew for a database of a newer release, SchemaDrift if an applied file was edited, SchemaBusy if a
     step has not got its locks within `patience` seconds, MigrationFailed if the database rejects a step, and
@@ -132,9 +132,9 @@ def migrate(
 
 
 def grant_roles(conn: Connection) -> None:
-    """Make the four database roles, and say anew what they may do; each later migrate does the latter by itself.
+    """Create the four database roles and grant their rights. Each later migrate grants the rights again automatically.
 
-    Commits: the connection must not be in a transaction. Raises ConfigError for a user who may not make them.
+    Commits: the connection must not be in a transaction. Raises ConfigError if the user may not create roles.
     """
     with translating_errors(), _without_prepared_statements(conn):
         while not _try_to_grant(conn):
@@ -169,7 +169,7 @@ def check(conn: Connection, migrations: Migrations = ROLECALL) -> None:
 async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations) -> None:
     """Raise SchemaMissing, SchemaTooNew or SchemaDrift unless this release can run on the database.
 
-    Of the packages in their order; of ours, where none is given.
+    Checks the given packages in their order, by default Rolecall's own.
     """
     has_register = await run_async(conn, exists("rolecall.schema_migrations"))
     for migrations in packages or (ROLECALL,):
@@ -178,7 +178,7 @@ async def check_async(conn: psycopg.AsyncConnection[Any], *packages: Migrations)
 
 
 def sql_text(migrations: Migrations = ROLECALL) -> str:
-    """Return everything as one script for an empty database, for people who let nobody but psql near it."""
+    """Return the whole schema as one psql script for an empty database."""
     release = migrations.read()
     parts = ["begin;\n", BEGIN, SETTINGS, REGISTER, f"{LOCK};\n"]
     for step in release.steps:
@@ -188,9 +188,9 @@ def sql_text(migrations: Migrations = ROLECALL) -> str:
 
 
 def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
-    """Return what migrate would do to this database as a script for psql, with a transaction for each commit.
+    """Return the pending steps for this database as a psql script, with a transaction for each commit.
 
-    A step that does not get its locks within a moment fails: print the script again and run that.
+    A step that does not get its locks quickly fails: generate the script again and run it.
     """
     release, parts = migrations.read(), []
     begin = f"begin;\n{BEGIN}{SETTINGS}{REGISTER}{LOCK};\n{BRIEFLY}"
@@ -210,7 +210,7 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
 
 @contextmanager
 def _without_prepared_statements(conn: Connection) -> Iterator[None]:
-    """Prepare nothing: behind a transaction pooler the next transaction runs in a session that does not know it."""
+    """Disable prepared statements: behind a transaction pooler, the next transaction runs in another session."""
     threshold, conn.prepare_threshold = conn.prepare_threshold, None
     try:
         yield
@@ -219,10 +219,10 @@ def _without_prepared_statements(conn: Connection) -> Iterator[None]:
 
 
 def _apply_next(conn: Connection, release: Release, patience: float) -> list[str] | None:
-    """Apply what the next commit has; None while another migrator is at work."""
+    """Apply the steps of the next commit. Return None while another migrator is at work."""
     with conn.transaction():
         _execute(conn, BEGIN)
-        # Not waited for: a migrator that builds an index concurrently waits for all who wait with a snapshot.
+        # Does not wait: a migrator that builds an index concurrently waits for all sessions that wait with a snapshot.
         if not _try_to_lock(conn):
             return None
         _execute(conn, SETTINGS + BRIEFLY)
@@ -235,7 +235,7 @@ def _apply_next(conn: Connection, release: Release, patience: float) -> list[str
                 _apply(conn, release, step, patience)
             _execute(conn, record(release, step))
         if release.package == ROLECALL.name and are_granted(conn):
-            # In the same transaction, as what was applied anew has lost its owner's rights.
+            # In the same transaction, because replaced functions have lost their owner's rights.
             grant(conn)
     return [step.label for step in batch]
 
@@ -247,14 +247,14 @@ def _first_batch(steps: Sequence[Migration]) -> list[Migration]:
 
 
 def _make_register(conn: Connection) -> None:
-    """Create the register that migrators lock, where it does not exist; several migrators may try at once."""
+    """Create the register that migrators lock, if it does not exist. Several migrators may try at once."""
     with suppress(*MADE_ALREADY), conn.transaction():
         if not run(conn, exists("rolecall.schema_files")):
             _execute(conn, REGISTER)
 
 
 def _try_to_lock(conn: Connection) -> bool:
-    """Lock the register until the transaction ends; False while another migrator holds it."""
+    """Lock the register until the transaction ends. Return False while another migrator holds the lock."""
     try:
         with conn.transaction():
             _execute(conn, f"{LOCK} nowait;")
@@ -277,7 +277,7 @@ def _apply(conn: Connection, release: Release, step: Migration, patience: float)
 
 @contextmanager
 def _naming_step(release: Release, step: Migration) -> Iterator[None]:
-    """Name the step that the database rejects. Missing locks and a read-only database are no fault of the step."""
+    """Name the step that the database rejects. Missing locks and a read-only database are not errors of the step."""
     try:
         yield
     except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
@@ -304,7 +304,7 @@ def _apply_file(conn: Connection, file: SqlFile) -> None:
 
 
 def _is_same_view(conn: Connection, name: str, sql: str) -> bool:
-    """Whether the view as it stands is what the text makes; to make it again would lock out everybody who reads it."""
+    """Return whether the text defines the existing view. Replacing the view would block everybody who reads it."""
     if not run(conn, exists(name)):
         return False
     other = f"{name}_compared"
@@ -318,7 +318,7 @@ def _are_same_view(one: str, other: str) -> Statement[bool]:
 
 
 def _apply_alone(conn: Connection, step: Migration, patience: float) -> None:
-    """Carry the statements out on a second connection, while this one's transaction holds the lock and no snapshot."""
+    """Run the statements on a second connection, while this connection's transaction has the lock and no snapshot."""
     with psycopg.connect(conn.info.dsn, password=conn.info.password, autocommit=True, prepare_threshold=None) as other:
         for statement in statements(step.sql):
             for piece in pieces(other, statement):
@@ -347,16 +347,16 @@ def _text_of(conn: Connection, release: Release, step: Migration) -> str:
 
 
 def _execute(conn: Connection, script: str) -> None:
-    # A ClientCursor sends the text as it is, so that one call may hold many statements.
+    # A ClientCursor sends the text unchanged, so that one call can contain many statements.
     with psycopg.ClientCursor(conn) as cursor:
         cursor.execute(script.encode())
 
 
 def bring_up_to_date(dsn: str, packages: Iterable[Migrations] = (ROLECALL,)) -> None:
-    """Migrate the embedded database, so that it can be used at once.
+    """Migrate the embedded database, so that it can be used immediately.
 
-    One that a newer release has migrated stays as it is, if this release can run on it. Raises SchemaTooNew where it
-    cannot, and what else `migrate` raises.
+    A database that a newer release has migrated is not changed if this release can run on it. Raises SchemaTooNew
+    if it cannot, and the other errors of `migrate`.
     """
     with connect(dsn, "migrate") as connection:
         for package in packages:
@@ -368,6 +368,6 @@ def bring_up_to_date(dsn: str, packages: Iterable[Migrations] = (ROLECALL,)) -> 
 
 
 def make_room(connection: psycopg.Connection[Any]) -> None:
-    """Make the partitions of the coming days; where the tables are too busy, a worker's housekeeping does it later."""
+    """Create the partitions of the coming days. If the tables are too busy, a maintenance duty creates them later."""
     with suppress(DatabaseUnavailable):
         run(connection, retention.make_partitions())

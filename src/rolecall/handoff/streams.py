@@ -175,9 +175,9 @@ class StreamQueue:
             await self._link.run(ACK, [lane.key(what), lane.key("out")], [int(again), lane.role, *said])
 
     async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
-        whats = ("front", "stream")
-        found = await self._link.run(STALE, [lane.key(what) for what in whats], [int(seconds * 1000)])
-        return [Entry(lane, raw, f"{whats[place - 1]}/{number.decode()}") for place, number, raw in found]
+        parts = ("front", "stream")
+        found = await self._link.run(STALE, [lane.key(what) for what in parts], [int(seconds * 1000)])
+        return [Entry(lane, raw, f"{parts[place - 1]}/{number.decode()}") for place, number, raw in found]
 
     async def put_back(self, entries: Sequence[Entry]) -> int:
         return sum([await self._put_back(entry) for entry in entries])

@@ -1,4 +1,4 @@
-"""Judges facts about a server and its pool: what is wrong, and what to do about it. Pure functions."""
+"""Judges facts about a server and its pool: problems and their remedies. Pure functions."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class DedupeRequest(Body):
 
 
 class NeedRequest(Body):
-    """What must finish first: a task, a chain, or an earlier item of the batch, by its index."""
+    """A task or chain that must finish first, or an earlier item of the batch, by its index."""
 
     task: Id | None = None
     chain: Id | None = None

@@ -17,11 +17,11 @@ from tools.offences import ROOT
 
 Visit = Callable[..., Awaitable[Page]]
 HERE = Path(__file__).parent
-# Of the animation between two pages, where one more page is asked for before it has ended: nothing is wrong then.
+# From the animation between two pages, if another page is requested before it has ended. This is harmless.
 OVERTAKEN = "Transition was skipped"
-# What a page shows in the end is waited for, however much else the machine has to do.
+# Wait for the final state of a page, even on a busy machine.
 expect.set_options(timeout=30_000)
-# The sandbox is refused to root; the rest would ask servers of its maker, which a closed network refuses one by one.
+# Root cannot use the sandbox. The other flags turn off requests to the browser's vendor, which a closed network rejects.
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -49,7 +49,7 @@ async def browser() -> AsyncIterator[Browser]:
     """A real browser, one for all tests of a process."""
     path = find()
     if path is None:
-        pytest.skip("there is no Chromium; ./dev browser gets one")
+        pytest.skip("Chromium is not installed: run ./dev browser")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser
@@ -58,7 +58,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
-    """Open a page: `await visit("/tasks", width=390, theme="dark")`. What the browser complains of fails the test."""
+    """Open a page: `await visit("/tasks", width=390, theme="dark")`. Errors in the browser's console fail the test."""
     contexts = []
     complaints: list[str] = []
 
@@ -83,7 +83,7 @@ async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
         )
         contexts.append(context)
         page = await context.new_page()
-        # Without `quiet` something fails on purpose, of which the browser may complain.
+        # Without `quiet`, the test causes errors that the browser may log.
         if quiet:
             page.on("console", note)
         page.on("pageerror", note_error)
@@ -98,7 +98,7 @@ async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
 
 @pytest.fixture(scope="session")
 def pictures() -> Path:
-    """Where screenshots are left for who wants to look: those of the last run."""
+    """The folder with the screenshots of the last run."""
     folder = ROOT / ".pictures"
     folder.mkdir(exist_ok=True)
     return folder

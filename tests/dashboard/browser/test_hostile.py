@@ -12,7 +12,7 @@ from tests.web.matrix import read_table
 
 TABLE = read_table(Path(__file__).parents[1] / "routes.txt")
 PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.path.startswith("/assets/")]
-# Pages that say nothing which a stranger has written.
+# Pages without text from users.
 QUIET = {
     "/",
     "/capacity",

@@ -14,7 +14,7 @@ AWAY = "The database does not respond; data from "
 
 
 async def length(page: Page) -> int:
-    """How much there is to read in the parts that are kept up to date."""
+    """Return the length of the text in the refreshed fragments."""
     return len("".join(await page.locator("[data-live]").all_inner_texts()))
 
 
@@ -41,7 +41,7 @@ async def test_page_survives_a_database_outage_and_continues_after_recovery(
         await expect(banner).to_contain_text(AWAY)
         await expect(banner).to_contain_text("retrying in")
         await expect(state).to_contain_text(" old")
-        # Whatever is asked for in the meantime is answered by an error, and more than once.
+        # Meanwhile, several requests are answered with an error.
         await expect(banner).to_contain_text("retrying in 5 s")
         assert await length(page) > before / 2
 

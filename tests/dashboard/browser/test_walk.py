@@ -1,4 +1,4 @@
-"""Every page, as it looks to people: light and dark, on a desk and in a hand, and to who does not see it at all."""
+"""Every page in a light and a dark theme, on a desktop and a phone, and for screen readers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.sql.engine import Engine
 from tests.web.matrix import read_table
 
 TABLE = read_table(Path(__file__).parents[1] / "routes.txt")
-# A form's part that is asked for alone, and files, are no pages.
+# Fragments of forms, and files, are not pages.
 NO_PAGES = ("/assets/", "/schedules/explain")
 PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.path.startswith(NO_PAGES)]
 SERIOUS = {"serious", "critical"}
-# What is drawn moves on until then: plots, and the first events of the stream.
+# Until then, plots and the first events of the stream still move the page.
 SETTLED = "() => document.readyState === 'complete' && document.querySelector('#stream-state')?.dataset.state !== 'off'"
 
 
@@ -50,7 +50,7 @@ async def test_every_page_renders_without_problems(
 
 
 async def offences(page: Page, width: int) -> AsyncIterator[str]:
-    """What is wrong with a page that is open: what axe finds serious, and what sticks out at its side."""
+    """Return the faults of an open page: axe's serious findings, and elements that overflow the page."""
     if (wide := await page.evaluate("document.scrollingElement.scrollWidth")) > width:
         yield f"it is {wide} pixels wide"
     found = await Axe().run(page)

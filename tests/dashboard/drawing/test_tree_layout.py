@@ -21,14 +21,14 @@ from rolecall.web.dashboard.drawing.tree_layout import (
     descent,
 )
 
-# A tree as nested lists: what stands below a node.
+# A tree as nested lists of children.
 SHAPES: st.SearchStrategy[list[Any]] = st.recursive(
     st.just([]), lambda below: st.lists(below, max_size=9), max_leaves=40
 )
 
 
 def tree(shape: list[Any]) -> Branch:
-    """A tree of this shape; its keys are numbers in the order of reading."""
+    """Return a tree of this shape. Its keys are numbered in reading order."""
     numbers = count()
 
     def branch(below: list[Any]) -> Branch:

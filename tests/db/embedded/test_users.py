@@ -61,7 +61,7 @@ def python_of_nobody() -> list[str]:
         done = subprocess.run(check, env=of_nobody(), capture_output=True, check=False)
         if done.returncode == 0:
             return [*become, python]
-    pytest.skip("an ordinary user can reach no Python with our packages on this machine")
+    pytest.skip("no Python with our packages is accessible to an ordinary user")
 
 
 def of_nobody() -> dict[str, str]:

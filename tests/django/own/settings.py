@@ -1,4 +1,4 @@
-"""What Django's own tests of its tasks are run with; `tasks` is their package, out of Django's source."""
+"""The settings for Django's own tests of its tasks; `tasks` is their package in Django's source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATABASES = {
 }
 INSTALLED_APPS = ["django.contrib.contenttypes", "rolecall.django", "tasks"]
 SECRET_KEY = "of a test"
-# As Django runs them.
+# As in Django's own runs.
 USE_TZ = False
 TASKS = {"default": {"BACKEND": "rolecall.django.tasks.RolecallBackend"}}
 ROLECALL = {"APP": "backends.app"}

@@ -1,8 +1,8 @@
-"""Django's own tests of its backends, with ours in the place of DummyBackend and ImmediateBackend.
+"""Django's own tests of its backends, with Rolecall's in place of DummyBackend and ImmediateBackend.
 
-Nothing of them is copied or changed: where they name one of these classes, in an import or in a setting, they find ours.
-They are derived here for what only a backend with a database needs: leave to use it, and an empty pool to begin with.
-What cannot hold of any other backend than the one that it is written for is left out, and says why.
+The tests are neither copied nor changed: the names of these classes, in imports and settings, refer to Rolecall's
+backend. The subclasses add only what a backend with a database needs: permission to use it, and an empty pool.
+Tests that cannot apply to another backend are skipped, with a reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rolecall.testing.django import run_tasks
 
 
 class Stored(RolecallBackend):
-    """In the place of DummyBackend: the list of what it has enqueued is read from the pool."""
+    """Replaces DummyBackend: its list of enqueued tasks is read from the pool."""
 
     @property
     def results(self) -> list[Any]:
@@ -34,7 +34,7 @@ class Stored(RolecallBackend):
 
 
 class Worked(Stored):
-    """In the place of ImmediateBackend: the tasks run as in a worker, and the pool tells what became of them."""
+    """Replaces ImmediateBackend: tasks run as in a worker, and results are read from the pool."""
 
     def enqueue(self, task: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
         with transaction.atomic():
@@ -62,7 +62,7 @@ LEFT_OUT: Mapping[str, str] = {
 
 
 def on_ours(case: type) -> type:
-    """Derive one of Django's classes."""
+    """Return a subclass of one of Django's test classes."""
 
     def set_up(self: Any) -> None:
         if why := LEFT_OUT.get(f"{case.__name__}.{self._testMethodName}"):
@@ -81,7 +81,7 @@ ImmediateInTransactions = on_ours(test_immediate_backend.ImmediateBackendTransac
 
 
 class LeftOut(TestCase):
-    """What is left out is there to be left out."""
+    """Every skipped test exists in Django."""
 
     def test_every_skipped_test_exists_in_django(self) -> None:
         for name in LEFT_OUT:

@@ -1,4 +1,4 @@
-"""One process that enqueues over HTTP, by an API that may be killed, and writes down what was answered.
+"""A process that enqueues over HTTP while the API may be killed, and records the answers.
 
 `python -m tests.scenarios.chaos.callers FOLDER ACKED SEED`, until SIGTERM.
 """
@@ -27,24 +27,27 @@ MOST_OPEN = 200
 PAUSE = 0.02
 TRY_AGAIN_AFTER = 0.1
 PATIENCE = 20.0
-# How often one goes away before the answer comes, and after how many seconds.
+# How often a caller disconnects before the answer arrives, and after how many seconds.
 HURRIED, HURRY = 0.2, 0.05
 LARGEST_BATCH = 6
 EVER = {"scope": "any", "window": 86_400}
 ENDED = ("completed", "failed", "cancelled")
-# The last that one has noted whose request is under way.
+# The last recorded one may still be under way.
 ASKING = "asking"
 NO_DATABASE, UNDER_WAY = 503, 409
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class NoAnswer(Exception):
-    """What was asked for may or may not have been done."""
+    """The request may or may not have been carried out."""
 
 
 @dataclass(slots=True)
 class Caller:
-    """Each of its requests is there as a whole or not at all, and once: which is what the names in the payloads are for."""
+    """Enqueues over HTTP. Each request must take effect once and as a whole, or not at all.
+
+    The names in the payloads allow the checker to verify this.
+    """
 
     name: str
     folder: Path
@@ -54,7 +57,7 @@ class Caller:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def run(self) -> None:
-        """Ask in one of three ways, again and again."""
+        """Send requests in one of three ways until stopped."""
         while not self.stopped(PAUSE):
             try:
                 if self._open() < MOST_OPEN:
@@ -63,22 +66,22 @@ class Caller:
                 self.stopped(TRY_AGAIN_AFTER)
 
     def _by_request_key(self) -> None:
-        """Repeat the request under its key until it is answered: it is carried out once."""
+        """Repeat the request with its request key until it is answered. It must be carried out once."""
         name = self._name()
         self._insist(self._wishes(name), {"Idempotency-Key": name})
 
     def _by_dedupe_key(self) -> None:
-        """Repeat the request until it is answered: its tasks stand already, or have ended."""
+        """Repeat the request until it is answered. Its tasks may already exist or have finished."""
         name = self._name()
         wishes = self._wishes(name)
         self._insist([wish | {"dedupe_key": f"{name}:{n}", "dedupe": EVER} for n, wish in enumerate(wishes)])
 
     def _once(self) -> None:
-        """Ask once and never again, answered or not."""
+        """Send the request once, whether or not it is answered."""
         self._post(self._wishes(self._name()))
 
     def _insist(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
-        """Ask until answered, and as often as one asks who has not heard of it: once or twice."""
+        """Repeat the request until it is answered, and sometimes once more, as a caller that missed the answer would."""
         times = self.chance.randint(1, 2)
         while times:
             try:
@@ -99,7 +102,7 @@ class Caller:
         return sum(each["number"] for each in self._ask("GET", "/counts") if each["state"] not in ENDED)
 
     def _ask(self, method: str, path: str, *, headers: Mapping[str, str] = NO_HEADERS, **words: Any) -> Any:
-        """Return the answer; raises NoAnswer, and HTTPStatusError for what nobody has to expect."""
+        """Return the answer. Raises NoAnswer, and HTTPStatusError for unexpected answers."""
         url, token = self._door()
         if method == "POST":
             self._note(ASKING)
@@ -118,7 +121,7 @@ class Caller:
         return answer.raise_for_status().json()
 
     def _door(self) -> tuple[str, str]:
-        """Where the newest API says that it is, and its token; raises NoAnswer while none has said so."""
+        """Return the URL and the token of the newest API. Raises NoAnswer until one has started."""
         apis = sorted(self.folder.glob(f"{API}-*.stacks"), key=lambda file: file.stat().st_mtime_ns)
         try:
             told = json.loads(apis[-1].read_text())

@@ -1,6 +1,6 @@
-"""Judges a soak by what it left behind: the producers' notes, the handlers' runs, the task tables.
+"""Judges a soak by its records: the producers' notes, the handlers' runs and the task tables.
 
-It calls nothing of the engine.
+It does not call the engine.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ MOST_SHOWN = 5
 # worker that is frozen or killed within a second of the record may not have called the handler either.
 MOST_BETWEEN = 2
 
-# Each law is a query for those who broke it.
+# Each law is a query that returns its violations.
 LAWS = {
     "an acknowledged task is lost": """
         select acked.id from unnest(%(acked)s::bigint[]) as acked (id)
         where not exists (select from rolecall.all_tasks as task where task.id = acked.id)""",
-    "a task has not ended": """
+    "a task has not finished": """
         select id, handler, status, attempt, fence, key from rolecall.all_tasks
         where state not in ('completed', 'failed', 'cancelled')""",
-    "a task has ended twice, or ended and is open": """
+    "a task has finished twice, or is finished and open": """
         select id, count(*) from rolecall.all_tasks group by id having count(*) > 1""",
-    "a completed task has not exactly one effect": """
+    "a completed task does not have exactly one effect": """
         select task.id, task.handler, count(effect)
         from rolecall.all_tasks as task
         left join chaos.effects as effect on effect.task_id = task.id
         where task.state = 'completed' and task.handler in ('settle', 'linger', 'family', 'insist')
         group by 1, 2 having count(effect) <> 1""",
-    "there is an effect without a completion": """
+    "an effect has no completed task": """
         select effect.task_id, task.state
         from chaos.effects as effect
         left join rolecall.all_tasks as task on task.id = effect.task_id
         where (task.state = 'completed') is not true""",
-    "a completed task was not run to its end": """
+    "a completed task has no run that ended": """
         select id, handler, fence from rolecall.all_tasks as task
         where state = 'completed' and not exists (
             select from chaos.runs as run where run.task_id = task.id and run.fence = task.fence and run.ended_at is not null
@@ -53,7 +53,7 @@ LAWS = {
             (task.result ->> 'fence')::int is distinct from task.fence
             or coalesce(effect.fence, task.fence) <> task.fence or newest.fence > task.fence
         )""",
-    "more tasks of one key ran at once than may": """
+    "more tasks of a key ran at once than its capacity allows": """
         with sure as (
             -- Who completed a task owned it throughout; of the steady role's others it is known for how long at least.
             select run.run, run.key, run.began_at, coalesce(
@@ -81,7 +81,7 @@ LAWS = {
     "a task that may run once began twice": """
         select task_id, array_agg(run || ' at attempt ' || attempt || ', fence ' || fence) from chaos.runs
         where handler = any(%(once)s) group by task_id having count(*) > 1""",
-    "a task was tried more often than it may be": """
+    "a task had more attempts than allowed": """
         select task.id, task.handler, task.attempt, task.max_attempts, tried.times
         from rolecall.all_tasks as task
         left join lateral (
@@ -92,7 +92,7 @@ LAWS = {
                     where event.task_id = task.id and event.kind in ('snoozed', 'shutdown')) as times
         ) as tried on true
         where task.attempt > task.max_attempts or tried.times > task.max_attempts""",
-    "a task failed for good before its attempts were spent": """
+    "a task failed permanently with attempts left": """
         select task.id, task.handler, task.attempt, task.max_attempts, task.error
         from rolecall.all_tasks as task
         where task.state = 'failed' and task.error !~ %(by_others)s and (
@@ -103,7 +103,7 @@ LAWS = {
                 where not exists (select from chaos.runs as run where run.task_id = task.id and run.attempt = attempt)
             ) > %(between)s)
         )""",
-    "attempts were spent that never began": """
+    "an attempt was spent without being started": """
         select event.task_id, task.handler, count(*), array_agg(event.attempt order by event.attempt)
         from rolecall.task_events as event
         join rolecall.all_tasks as task on task.id = event.task_id
@@ -124,34 +124,34 @@ LAWS = {
         from rolecall.all_tasks as task
         join chaos.runs as run on run.task_id = task.id and run.step = 0
         where to_timestamp(run.began_clock) > task.expires_at + interval '100 ms'""",
-    "a task failed that never began": """
+    "a task failed without being started": """
         select id, handler, attempt, max_attempts, error from rolecall.all_tasks as task
         where state = 'failed' and error !~ %(by_others)s and coalesce(max_attempts, 9) >= 3
             and not exists (select from chaos.runs as run where run.task_id = task.id)""",
-    "an order has not exactly one task, or a task no order": """
+    "an order does not have exactly one task, or a task has no order": """
         select entry.name, entry.task_id, task.id, task.dedupe_key
         from chaos.orders as entry
         full join (select id, dedupe_key from rolecall.all_tasks where dedupe_key like 'order:%%') as task
             on task.id = entry.task_id and task.dedupe_key = entry.name
         where task.id is null or entry.name is null""",
-    "a request was carried out in part, or twice": """
+    "a request was carried out partly or twice": """
         select payload ->> 'name', payload ->> 'of', count(*), array_agg(id)
         from rolecall.all_tasks where handler = 'asked'
         group by 1, 2 having count(*) <> (payload ->> 'of')::int""",
-    "what was merged is lost": """
+    "a merged payload is lost": """
         select merged.number from unnest(%(merged)s::int[]) as merged (number)
         where not exists (
             select from rolecall.all_tasks as task
             where task.handler = 'gather' and task.payload -> 'numbers' @> to_jsonb(merged.number)
         )""",
-    "the newest of those that replaced each other is lost": """
+    "the newest of several replacements is lost": """
         select newest.key, newest.value
         from jsonb_each(%(replaced)s) as newest
         where newest.value::int > (
             select coalesce(max((task.payload ->> 'number')::int), 0) from rolecall.all_tasks as task
             where task.handler = 'latest' and task.dedupe_key = newest.key
         )""",
-    "a completed task has not left what it had to": """
+    "a task does not have exactly the follow-ups of its outcome": """
         select branch.id, branch.state, count(leaf)
         from rolecall.all_tasks as branch
         left join rolecall.all_tasks as leaf on leaf.origin_id = branch.id
@@ -169,20 +169,20 @@ LAWS = {
         join rolecall.all_tasks as parent on parent.id = child.parent_id
         join chaos.runs as run on run.task_id = parent.id and run.step > 0
         where child.finished_at > to_timestamp(run.began_clock) or child.finished_at is null""",
-    "a parent has not gathered exactly its children": """
+    "a parent has not gathered exactly its own children": """
         select parent.id, parent.result, array_agg(child.id order by child.chain_id)
         from rolecall.all_tasks as parent
         left join rolecall.all_tasks as child on child.parent_id = parent.id
         where parent.handler = 'family' and parent.state = 'completed'
         group by parent.id, parent.result
         having parent.result -> 'children' <> to_jsonb(array_agg(child.id order by child.chain_id)) or count(child) <> 4""",
-    "a chain has not gone on to its end, or twice": """
+    "a chain did not reach its end, or did so twice": """
         select chain_id, array_agg(chain_index order by chain_index), array_agg(state order by chain_index)
         from rolecall.all_tasks where handler = 'saga'
         group by chain_id
         having max(chain_index) <> count(*) - 1
             or (count(*) < 3 and bool_and(state = 'completed')) or count(*) filter (where state <> 'completed') > 1""",
-    "a task ran before what it needs had ended": """
+    "a task ran before its needs had finished": """
         select heir.id, to_timestamp(run.began_clock), needed.id, needed.state, needed.finished_at
         from rolecall.needs as need
         join rolecall.all_tasks as heir on heir.id = need.task_id
@@ -190,7 +190,7 @@ LAWS = {
             on needed.id = need.needed_id or (need.whole_chain and needed.chain_id = need.needed_id)
         join chaos.runs as run on run.task_id = heir.id
         where needed.finished_at > to_timestamp(run.began_clock) or needed.finished_at is null""",
-    "a task has not failed with what it needs": """
+    "a task has not failed although a need has": """
         select heir.id, heir.state, need.outcome
         from rolecall.needs as need
         join rolecall.all_tasks as heir on heir.id = need.task_id
@@ -202,10 +202,10 @@ LAWS = {
         where need.outcome is null and heir.state = 'completed'""",
     "a task that cannot complete has completed": """
         select id, handler from rolecall.all_tasks where state = 'completed' and handler in ('hang', 'poison')""",
-    "a schedule's occasion was fired twice": """
+    "a fire time has two tasks": """
         select substring(dedupe_key from 'schedule:\\d+:\\d+') as occasion, count(*)
         from rolecall.all_tasks where handler = 'tick' group by 1 having count(*) > 1""",
-    "a schedule's occasion was left out": """
+    "a fire time has no run": """
         select slot, missed, at, slot_before, tick_before
         from (
             select slot, missed, at, lag(slot) over runs as slot_before, lag(began_at) over runs as tick_before
@@ -216,11 +216,11 @@ LAWS = {
         where slot <> slot_before + (missed + 1) * interval '1 s' or tick_before >= slot - missed * interval '1 s'""",
     "a schedule was refused": """
         select name, last_error from rolecall.schedules where last_error is not null""",
-    "a key is held or waited for after the end": """
+    "a key is held or has parked tasks after the end": """
         select id, key, parked, key_slot from rolecall.tasks where parked or key_slot is not null""",
-    "a task was parked though its key had room": """
+    "a task is parked although its key has free capacity": """
         select task_id from rolecall.task_events where kind = 'unparked'""",
-    "a task failed for a reason that nobody planned": """
+    "a task failed for an unplanned reason": """
         select distinct told.handler, split_part(told.error, E'\\n', 1)
         from (
             select handler, error, max_attempts from rolecall.all_tasks where state = 'failed'
@@ -238,21 +238,21 @@ LAWS = {
 LAWS_OF_EVERY_MOMENT = (
     "an acknowledged task is lost",
     "an older claim than the newest has completed a task",
-    "more tasks of one key ran at once than may",
+    "more tasks of a key ran at once than its capacity allows",
     "a task of a key began before an older one",
     "an outcome was stored before that of an older task of its key",
     "a task began again during a run that only lost its connections",
     "a task that may run once began twice",
-    "a request was carried out in part, or twice",
-    "a task was tried more often than it may be",
-    "attempts were spent that never began",
+    "a request was carried out partly or twice",
+    "a task had more attempts than allowed",
+    "an attempt was spent without being started",
     "an attempt began after its task had expired",
     "a parent ended before its last child",
     "a parent gathered before its last child ended",
-    "a schedule's occasion was fired twice",
-    "a task was parked though its key had room",
+    "a fire time has two tasks",
+    "a task is parked although its key has free capacity",
 )
-# Why tasks may fail here: as planned, for want of a database where they use one, or, where it is their last attempt, with their worker.
+# Why tasks may fail here: as planned, because a handler had no database, or with their worker on the last attempt.
 BY_OTHERS = r"^One or more child tasks failed$|^Parent task failed$|^dependency failed: "
 PLANNED = rf"chaos\.workload\.Planned|did not finish within|did not begin within 1 s|{BY_OTHERS}"
 LOST = "^the lease ran out|^its worker died|^the deadline passed|^its worker was stopped"
@@ -262,7 +262,7 @@ DATABASE = (
 )
 TRANSACTING = ["settle", "linger", "family", "insist", "poison", "seal"]
 
-# What must have happened, or the soak has proved nothing.
+# Without these events, the soak has proved nothing.
 BITES = {
     "rescued": "select count(*) from rolecall.task_events where kind = 'crashed'",
     "takeovers": """
@@ -310,9 +310,9 @@ BITES = {
 
 
 def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str]:
-    """Return what broke which law; the runs lie beside the engine's tables already.
+    """Return the violations of each law. The runs must already be stored in the database.
 
-    Before the end only those laws are asked that cannot blame what is just happening.
+    Before the end, only the laws that cannot be violated by work in progress are checked.
     """
     facts = {
         "acked": notes.acked,
@@ -338,5 +338,5 @@ def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str
 
 
 def bites(server: Server) -> dict[str, int]:
-    """Return how often that happened which the faults are for."""
+    """Return how often each event that the faults should cause has happened."""
     return {name: server.number(query) for name, query in BITES.items()}

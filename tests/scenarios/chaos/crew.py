@@ -1,4 +1,4 @@
-"""The worker, producer and API processes of a soak: started, started again when they die, stopped at the end."""
+"""The worker, producer and API processes of a soak: started, restarted when they die, and stopped at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARMED = 0.25
 DETOURED = 0.5
 HANDED_OVER_TO = 0.6
 STOP_SECONDS = 60.0
-# How many workers a supervisor has, and how.
+# The number and options of a supervisor's workers.
 SUPERVISED = 2
 APP = ("--app", "tests.scenarios.chaos.program:app")
 SETTINGS = {
@@ -38,15 +38,15 @@ SETTINGS = {
     "WORKER_GRACE_S": "10",
     "HEARTBEAT_INTERVAL_MS": "1000",
     "ROLECALL_REQUESTS_PER_MINUTE": "1000000",
-    # A stop that comes before the loop runs leaves its main coroutine alone.
+    # If the signal arrives before the loop runs, the main coroutine is never started.
     "PYTHONWARNINGS": "ignore:coroutine:RuntimeWarning",
 }
 
 
 class Crew:
-    """Keeps so many workers alive; some take the detour, some are armed with a failpoint, until `disarm()`.
+    """Keeps a number of workers alive. Some connect through the proxy; some have a failpoint, until `disarm()`.
 
-    `sessions` tells what the database is doing, for when one does not stop.
+    `sessions` returns the database's activity, for the report of a process that does not stop.
     """
 
     def __init__(
@@ -83,22 +83,25 @@ class Crew:
 
     @property
     def pids(self) -> list[int]:
-        """The processes of the workers."""
+        """The process ids of the workers."""
         return [worker.pid for worker in self._workers]
 
     @property
     def supervised(self) -> list[int]:
-        """The processes of the supervisors' workers, which all take the detour."""
+        """The process ids of the supervisors' workers, which all connect through the proxy."""
         return [child.pid for supervisor in self._supervisors for child in supervisor.children()]
 
     @property
     def producers(self) -> list[int]:
-        """The processes of the producers that have enqueued something: where they start slowly, nobody would ever."""
+        """The process ids of the producers that have already enqueued something.
+
+        The others are spared: on a machine where processes start slowly, none would ever enqueue.
+        """
         return [each.pid for each in self._enqueuers if self._acked(each.name).stat().st_size]
 
     @contextmanager
     def working(self, workers: int, producers: int, supervisors: int, callers: int, dispatchers: int) -> Iterator[Crew]:
-        """Have the processes for the block, and an API if somebody calls it; what still lives then is killed."""
+        """Run the processes during the block, with an API if there are HTTP callers. Kill the remaining ones at its end."""
         try:
             self._producers = [self._produce() for _ in range(producers)]
             self._workers = [self._hire() for _ in range(workers)]
@@ -112,7 +115,7 @@ class Crew:
                 member.end()
 
     def tend(self) -> None:
-        """Start again what has died."""
+        """Restart the processes that have died."""
         self.deaths += self._replace(self._workers, self._hire)
         self._replace(self._producers, self._produce)
         self._replace(self._callers, self._call)
@@ -126,13 +129,13 @@ class Crew:
             self._migrations.remove(migration)
 
     def send(self, pid: int, number: signal.Signals) -> None:
-        """Signal one of them, unless it has died by itself."""
+        """Send a signal to a process, unless it has exited."""
         for member in self._members:
             if member.pid == pid:
                 member.process.send_signal(number)
 
     def behead(self) -> int | None:
-        """Kill a supervisor whose workers all live, and keep an eye on these; None if there is none."""
+        """Kill a supervisor whose workers are all alive, and watch these. Return None if there is none."""
         for supervisor in self._supervisors:
             if len(children := supervisor.children()) == SUPERVISED:
                 self._orphans += children
@@ -141,7 +144,7 @@ class Crew:
         return None
 
     def kill_api(self) -> int | None:
-        """Kill the API amidst a request, once it has enqueued something; None if there is neither."""
+        """Kill the API during a request, once it has enqueued something. Return None if that is not possible."""
         answered = sum(file.read_text().count("acked") for file in self._folder.glob(self._acked("caller-*").name))
         under_way = any(self._acked(caller.name).read_text().endswith(f"{ASKING}\n") for caller in self._callers)
         for api in self._apis:
@@ -152,31 +155,31 @@ class Crew:
         return None
 
     def kill_dispatcher(self) -> int | None:
-        """Kill a dispatcher; None if there is none."""
+        """Kill a dispatcher. Return None if there is none."""
         for dispatcher in self._dispatchers:
             dispatcher.process.kill()
             return dispatcher.pid
         return None
 
     def migrate(self) -> int:
-        """Begin to bring the database to this release."""
+        """Start a migration of the database to this release."""
         migration = self._command("migration", self._dsn, "migrate")
         self._migrations.append(migration)
         return migration.pid
 
     def disarm(self) -> None:
-        """Give the workers that start from now on no failpoints."""
+        """Start all further workers without failpoints."""
         self._armed = 0.0
 
     def stop_producers(self) -> None:
-        """Let the producers end, each after the call that it is in."""
+        """Stop the producers, each after its current call."""
         self._stop(self._enqueuers)
         for enqueuer in self._enqueuers:
             enqueuer.end()
         self._producers, self._callers = [], []
 
     def stop_workers(self) -> None:
-        """Let workers and API finish what they do and end, also workers whose supervisor was killed."""
+        """Stop the workers and the API gracefully, including workers whose supervisor was killed."""
         self._stop([*self._workers, *self._supervisors, *self._apis, *self._dispatchers])
         self._await(self._migrations)
         _, left = psutil.wait_procs(self._orphans, STOP_SECONDS)
@@ -210,7 +213,7 @@ class Crew:
         return self._enqueue_from("caller", str(self._folder))
 
     def _enqueue_from(self, kind: str, where: str, *more: str) -> Member:
-        """Start one who enqueues, and who notes in a file of its own what was acknowledged."""
+        """Start a process that enqueues, with a file of its own for acknowledged calls."""
         self._started += 1
         name = f"{kind}-{self._started}"
         acked = self._acked(name)
@@ -235,7 +238,6 @@ class Crew:
         return {} if self._redis is None else {"ROLECALL_REDIS_URL": self._redis}
 
     def _command(self, name: str, dsn: str, *words: str) -> Member:
-        """Start a command of Rolecall's."""
         self._started += 1
         settings = SETTINGS | {
             "DATABASE_URL": dsn,
@@ -261,7 +263,7 @@ class Crew:
         return [*self._producers, *self._callers]
 
     def _version(self) -> str:
-        """One of two releases that work side by side, as in the middle of a deploy."""
+        """Choose one of two releases that run at the same time, as during a deploy."""
         return str(VERSIONS[self._started % len(VERSIONS)])
 
     def _start(
@@ -293,4 +295,4 @@ class Crew:
 
     def _stuck(self, member: Member) -> str:
         where = f"{member.where_it_stands()}\nMeanwhile in the database:\n{self._sessions()}"
-        return f"{member} did not stop within {STOP_SECONDS:g} s. It stands here:\n{where}"
+        return f"{member} did not stop within {STOP_SECONDS:g} s. Its stacks:\n{where}"

@@ -1,6 +1,6 @@
-"""What a soak is judged by: the files of handlers and producers, and what was done to them when.
+"""The evidence of a soak: the files of handlers and producers, and the times of the faults.
 
-They are laid beside the engine's tables only after the last crash of the server.
+It is stored in the database only after the last crash of the server.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from tests.scenarios.chaos import ledger, steady
 from tests.scenarios.chaos.server import Server
 
-# A commit that nobody waited for is on the disk by then, even on a busy machine.
+# An asynchronous commit is on disk after this time, even on a busy machine.
 UNDONE_WITHIN = 6.0
-# So long after it was stopped a worker may begin what it had claimed before.
+# For this long after it was stopped, a worker may start tasks that it claimed before.
 THAWED_WITHIN = 2.0
 BYTES_A_RUN = 285
 FORGET = "truncate chaos.runs, chaos.stops"
@@ -34,22 +34,22 @@ select * from jsonb_to_recordset(%s) as run (
 
 @dataclass(slots=True)
 class Blows:
-    """When the server was away, and which process stood still; in seconds of the monotonic clock."""
+    """When the server was down, and which processes were stopped, in seconds of the monotonic clock."""
 
     crashes: list[tuple[float, float]] = field(default_factory=list)
     freezes: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
     stops: list[tuple[int, float]] = field(default_factory=list)
 
     def stop(self, *pids: int) -> None:
-        """Record that processes are frozen or killed now, by the clock of the wall."""
+        """Record the current time as the moment at which processes are frozen or killed."""
         self.stops += [(pid, time.time()) for pid in pids]
 
     def shakes(self, at: float) -> bool:
-        """Whether a crash may have undone what was committed in a hurry at that moment."""
+        """Return whether a crash may have undone an asynchronous commit of that moment."""
         return any(down - UNDONE_WITHIN <= at <= up for down, up in self.crashes)
 
     def sure_until(self, pid: int, began: float, ended: float | None) -> float | None:
-        """How long a run of the steady role surely had its lease; None if it may have had none to begin with."""
+        """Return until when a run of the steady role certainly had its lease, or None if it may never have had one."""
         freezes = self.freezes.get(pid, [])
         if any(stopped <= began <= thawed + THAWED_WITHIN for stopped, thawed in freezes):
             return None
@@ -59,7 +59,7 @@ class Blows:
 
 @dataclass(slots=True)
 class Notes:
-    """What the producers saw acknowledged, and how many of their calls were not answered, or broke off before."""
+    """The calls acknowledged to the producers, and the numbers of unanswered and interrupted calls."""
 
     acked: list[int] = field(default_factory=list)
     merged: list[int] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Notes:
 
 
 def read_notes(folder: Path) -> Notes:
-    """Read the files of all producers; who was killed while he wrote leaves no half a line, as each is one call."""
+    """Read the files of all producers. Each line is written in one call, so a killed producer leaves no partial line."""
     notes = Notes()
     for file in folder.glob("*.acked"):
         for what, *words in map(str.split, file.read_text().splitlines()):
@@ -86,20 +86,20 @@ def read_notes(folder: Path) -> Notes:
 
 
 def count_runs(folder: Path) -> int:
-    """About how many handlers have begun, without reading their file."""
+    """Return the approximate number of started handlers, without reading their file."""
     file = folder / ledger.NAME
     return file.stat().st_size // BYTES_A_RUN if file.exists() else 0
 
 
 def lay_down(server: Server, folder: Path, blows: Blows) -> None:
-    """Put the handlers' runs beside the engine's tables, in place of what was put there before."""
+    """Store the handlers' runs in the database, replacing those stored before."""
     server.insist(FORGET)
     server.insist(LAY_STOPS_DOWN, ([pid for pid, _ in blows.stops], [at for _, at in blows.stops]))
     server.insist(LAY_RUNS_DOWN, (json.dumps(list(runs(folder, blows))),))
 
 
 def runs(folder: Path, blows: Blows) -> Iterator[dict[str, Any]]:
-    """Yield the runs of all handlers as their file tells of them."""
+    """Yield the runs of all handlers from their file."""
     began, started, ended = {}, set(), {}
     for line in _lines(folder / ledger.NAME):
         name = line["run"]

@@ -1,4 +1,4 @@
-"""What is done to the workers and the server: planned by a seed, told as it happens."""
+"""The faults that hit workers and servers: planned from a seed, and logged as they happen."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tests.scenarios.chaos.evidence import Blows
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
 
-# Seconds of the soak's own time between two of a kind, on average.
+# The average time between two faults of a kind, in seconds of the soak's own clock.
 EVERY = {
     "kill": 2.2, "freeze": 3.0, "cut": 1.3, "mute": 3.0, "retire": 9.0, "crash": 8.0, "bereave": 11.0, "migrate": 15.0,
     "behead": 9.0, "unserve": 5.0, "deny": 9.0, "flush": 4.0, "unredis": 8.0, "undispatch": 7.0,
 }  # fmt: skip
-# What is done where tasks are handed over.
+# Faults of the handoff.
 OF_REDIS = ("flush", "unredis", "undispatch")
-# Longer than workers wait before they poll.
+# Longer than the polling interval of workers.
 WITHOUT_REDIS_SECONDS = 2.5
 TRY_AGAIN_AFTER = 0.3
 LONGEST_FREEZE = 9.0
 MOST_FROZEN = 2
 MUTE_SECONDS = 1.0
-# Longer than a lease: whatever ends meanwhile is reported only after it.
+# Longer than a lease: tasks that finish meanwhile are reported only after it.
 READ_ONLY_SECONDS = 3.0
-# Those that run something slow, best first: a claim of theirs can be taken over while they are frozen.
+# Slow tasks, best first: their claims can be taken over while their worker is frozen.
 SLOW_CLAIMS = """\
 select worker.pid, array_agg(task.id), array_agg(task.fence)
 from rolecall.tasks as task
@@ -50,7 +50,7 @@ where task.state = 'running' and task.started_at is not null and worker.pid = an
 TAKEN_OVER = """\
 select 1 from unnest(%s::bigint[], %s::int[]) as claim (id, fence)
 join rolecall.tasks as task on task.id = claim.id and task.fence > claim.fence and task.state = 'running'"""
-# Who has worked for a while: where processes start slowly, nobody would ever work otherwise.
+# Only workers of some age are hit: on a machine where processes start slowly, none would ever run a task.
 AT_WORK = """\
 select pid from rolecall.workers
 where pid = any(%s) and stopped_at is null and started_at < clock_timestamp() - interval '1 s'
@@ -63,7 +63,7 @@ order by pid"""
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A stopped worker process, and the claims that somebody should take from it meanwhile."""
+    """A stopped worker process, and its claims that another worker should take over."""
 
     pid: int
     since: float
@@ -73,23 +73,23 @@ class Frozen:
 
 
 class Plan:
-    """Says what is to be done when: each kind again and again, at its own pace."""
+    """Schedules the faults: each kind repeatedly, at its own rate."""
 
     def __init__(self, chance: random.Random, *, without: Collection[str] = ()) -> None:
         self._chance = chance
         self._next = {kind: every * chance.uniform(0.4, 1.0) for kind, every in EVERY.items() if kind not in without}
 
     def due(self, now: float) -> list[str]:
-        """Return the kinds whose time has come."""
+        """Return the kinds that are due."""
         return [kind for kind, at in self._next.items() if at <= now]
 
     def put_off(self, kind: str, now: float, *, done: bool) -> None:
-        """Plan a kind's next time; what could not be done is tried again soon, and not made up for."""
+        """Schedule the next fault of a kind: soon, if this one was not possible."""
         self._next[kind] = now + (EVERY[kind] * self._chance.uniform(0.6, 1.4) if done else TRY_AGAIN_AFTER)
 
 
 class Faults:
-    """Does what the plan says when its time has come; `done` counts it."""
+    """Carries out the planned faults when they are due, and counts them in `done`."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Faults:
         }
 
     def do(self, kind: str) -> bool:
-        """Do it now; false if there is nobody just now to do it to, or no database to ask whom."""
+        """Carry out a fault now. Return false if there is no suitable target, or no database to find one."""
         try:
             told = self._does[kind]()
         except DatabaseUnavailable:
@@ -140,7 +140,7 @@ class Faults:
         return True
 
     def thaw(self, *, everybody: bool = False) -> None:
-        """Let those go on whose claims were taken over, or who slept long enough."""
+        """Resume the processes whose claims were taken over, or that were frozen for long enough."""
         for frozen in list(self._frozen):
             if everybody or time.monotonic() > frozen.until or self._is_taken_over(frozen):
                 self._frozen.remove(frozen)
@@ -191,13 +191,13 @@ class Faults:
         return f"the server, back after {back - began:.1f} s"
 
     def _deny(self) -> str:
-        """Let the database accept no writes for a while, as a provider does with a full disk."""
+        """Make the database read-only for a while, as providers do when a disk is full."""
         with self._server.read_only():
             time.sleep(READ_ONLY_SECONDS)
         return f"writes, for {READ_ONLY_SECONDS:g} s"
 
     def _bereave(self) -> str | None:
-        """Kill a producer amidst whatever it does."""
+        """Kill a producer during a call."""
         producers = self._crew.producers
         if not producers:
             return None
@@ -211,12 +211,12 @@ class Faults:
         return None if pid is None else f"supervisor {pid}"
 
     def _unserve(self) -> str | None:
-        """Kill the API amidst whatever it answers."""
+        """Kill the API during a request."""
         pid = self._crew.kill_api()
         return None if pid is None else f"API {pid}"
 
     def _flush(self) -> str:
-        """Have Redis forget all that was handed over, and who is there."""
+        """Delete all data in Redis: the dispatched tasks and the registered workers."""
         with Redis(port=self._broker.port) as redis:
             keys = redis.dbsize()
             redis.flushall()
@@ -229,12 +229,12 @@ class Faults:
         return f"Redis, away for {WITHOUT_REDIS_SECONDS:g} s"
 
     def _undispatch(self) -> str | None:
-        """Kill a dispatcher amidst whatever it hands over."""
+        """Kill a dispatcher while it dispatches."""
         pid = self._crew.kill_dispatcher()
         return None if pid is None else f"dispatcher {pid}"
 
     def _migrate(self) -> str:
-        """Deploy: all functions are stored anew while the pool is at work, and while its connections are cut."""
+        """Deploy: store all functions again while workers run and their connections are cut."""
         self._server.forget_functions()
         return f"process {self._crew.migrate()}"
 

@@ -1,7 +1,7 @@
-"""Handlers whose tasks share a key for the sake of their order, and the laws of that order.
+"""Handlers whose tasks share a key to keep their order, and the laws of that order.
 
-All tasks of such a key come from one producer, one batch after another, with one priority: the order of their ids is
-the one in which they must begin and be stored.
+All tasks of such a key are enqueued by one producer, batch after batch, with one priority. They must start and be
+stored in the order of their ids.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tests.scenarios.chaos.ledger import Ledger
 
 KEY = "line-{}"
 HANDLERS = ("step", "seal")
-# A task that was claimed once was neither given back nor retried.
+# A task that was claimed once was neither returned nor retried.
 BEGUN_TOO_EARLY = """\
 with begun as (
     select key, task_id, min(began_at) as began_at from chaos.runs where key like 'line-%%' group by key, task_id
@@ -22,8 +22,8 @@ join begun as younger on younger.key = older.key and younger.task_id > older.tas
     and younger.began_at < older.began_at
 join rolecall.all_tasks as task on task.id = older.task_id
 where task.fence = 1"""
-# A task that was lost with a third worker, or whose attempt failed, waits for its retry, and others may go on. Each loss takes
-# two fences.
+# A task that was lost with a third worker, or whose attempt failed, waits for its retry, and others may overtake it.
+# Each loss uses two fences.
 STORED_TOO_EARLY = """\
 select older.id, older.finished_at, younger.id, younger.finished_at
 from rolecall.all_tasks as older
@@ -38,13 +38,13 @@ where older.key like 'line-%%' and older.state = 'completed' and younger.state =
 def add_handlers(app: App, role: str, ledger: Ledger) -> None:
     @app.task(role=role)
     async def step(ctx: Context) -> dict[str, int]:
-        """End at once, to be stored by the worker."""
+        """Finish immediately; the worker stores the outcome."""
         ledger.end(ledger.begin(ctx))
         return {"fence": ctx.fence}
 
     @app.task(role=role)
     async def seal(ctx: Context) -> None:
-        """End in a transaction of its own."""
+        """Finish in a transaction of its own."""
         run = ledger.begin(ctx)
         async with ctx.transaction() as tx:
             ledger.end(run)

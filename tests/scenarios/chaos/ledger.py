@@ -1,4 +1,4 @@
-"""What the handlers write down in a file of their own, which no crash of the server undoes, and what they write in the database."""
+"""The handlers' records: a file that survives any crash of the server, and rows in the database."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ BEGUN = b"select started_at is not null from rolecall.tasks where id = %s and fe
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The file that all handlers of all workers append to, a line by one call each: when runs began, started and ended."""
+    """The file to which all handlers of all workers append when runs begin, start and end. Each line is one write."""
 
     path: Path
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    # Process ids repeat in a long soak.
+    # Process ids are reused during a long soak.
     token: str = field(default_factory=lambda: token_hex(3))
 
     def begin(self, ctx: Context | ProcessContext) -> str:
-        """Note that a handler began, and under which claim; return the run's name."""
+        """Record that a handler was called, and for which claim. Return the run's name."""
         run = f"{os.getpid()}-{self.token}:{next(self.numbers)}"
         task = ctx.task
         facts = {"task_id": task.id, "handler": task.handler, "key": task.key, "fence": task.fence, "step": task.step}
@@ -42,15 +42,15 @@ class Ledger:
         return run
 
     def start(self, run: str) -> None:
-        """Note that the engine knows this run as started, which makes it count as an attempt."""
+        """Record that the engine has recorded this run as started, so that it counts as an attempt."""
         self._tell("started", run, {})
 
     def end(self, run: str) -> None:
-        """Note that a handler ends; it does nothing more but complete its task."""
+        """Record that a handler ends. It then only completes its task."""
         self._tell("ended", run, {})
 
     def _tell(self, what: str, run: str, facts: dict[str, object]) -> None:
-        # By the clock that all processes of this machine share, and by the one that the database reads.
+        # The monotonic clock, which all processes of this machine share, and the wall clock, which the database reads.
         times = {"at": time.monotonic(), "clock": time.time()}
         line = json.dumps({"what": what, "run": run, **times, **facts}) + "\n"
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -66,12 +66,12 @@ def own_ledger() -> Ledger:
 
 
 async def pay(tx: Connection, ctx: Context) -> None:
-    """Do, in the handler's own transaction, what must happen once."""
+    """Write a row in the handler's own transaction. It must be committed exactly once."""
     await tx.execute(PAY, (ctx.task_id, ctx.fence))
 
 
 async def has_started(ctx: Context) -> bool | None:
-    """Whether the engine knows of this claim that its handler began; None if it is no longer this worker's."""
+    """Return whether the engine has recorded the start of this claim, or None if the worker no longer owns it."""
     async with ctx.transaction() as tx:
         cursor = await tx.execute(BEGUN, (ctx.task_id, ctx.fence, ctx.worker_id))
         row = await cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Ends a process with the one that started it, however that one ended: a pipe tells it."""
+"""Ends a process when its parent ends in any way, which closes the pipe between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 
 def hold() -> None:
-    """End this process at once when its standard input does."""
+    """Exit immediately when standard input is closed."""
     threading.Thread(target=_wait, name="lifeline", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""Reads what the worker processes said: what they lost, and what they should never say."""
+"""Reads the logs of the worker processes: which tasks they lost, and records that must never occur."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOST = re.compile(r"must stop: taken|was dropped: taken")
 HANDED_OVER = re.compile("Tasks are dispatched through Redis")
 KEPT_BACK = re.compile(r"\d+ outcomes cannot be stored yet")
 ALREADY = re.compile("had been stored before")
-# Warnings that chaos brings about; anything else, or worse, is a finding. The driver's own are no finding.
+# Warnings that the faults cause. Any other warning or error is a finding, except those of the driver.
 EXPECTED = re.compile(
     r"^(The database does not answer on connection"
     r"|Connection '\w+' waits until the database accepts writes"
@@ -40,13 +40,13 @@ EXPECTED = re.compile(
     r"|SIGTERM again)"
 )
 DRIVER = "psycopg"
-# How a command tells why it ends: by its exit code that is judged elsewhere.
+# The message with which a command exits. Its exit code is checked elsewhere.
 LAST_WORDS = "rolecall: "
 
 
 @dataclass(slots=True)
 class Said:
-    """What all workers together said."""
+    """The contents of all logs."""
 
     lost: int = 0
     already: int = 0
@@ -71,7 +71,7 @@ def read(folder: Path) -> Said:
 
 
 def _records(log: Path) -> Iterator[dict[str, object]]:
-    """Yield every record; what is no record, as a traceback, comes as one."""
+    """Yield every record. Text that is not a record, such as a traceback, is returned as one."""
     stray = []
     for line in log.read_text(errors="replace").splitlines():
         try:

@@ -1,4 +1,4 @@
-"""One process of the crew: started, signalled, stopped, and asked where it stands if it does not stop."""
+"""One process of the crew: it is started, signaled and stopped, and writes its stacks if it does not stop."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tests.scenarios.chaos import ledger, stacks
 REPOSITORY = Path(__file__).parents[3]
 ANSWER_SECONDS = 2.0
 NO_DATABASE = exit_code_for(DatabaseUnavailable("it does not answer"))
-# Killed by a fault, by a poison task, at a failpoint; stopped well, or before it could know what a stop is; started without a database.
-# A supervisor that is told to stop ends with the worst number of its workers.
+# Killed by a fault, by a poison task or at a failpoint; stopped in order, or before its signal handlers were installed;
+# started without a database. A stopped supervisor exits with the worst exit code of its workers.
 SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM)
 EXPECTED_ENDS = {0, failpoints.EXIT_CODE, NO_DATABASE, *SIGNALS, *(-number for number in SIGNALS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A process with its name; what it says on standard output is where it stands, all else is its log."""
+    """A process with its name. It writes its stacks to standard output, and its log to standard error."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -46,7 +46,7 @@ class Member:
         arguments: Sequence[str],
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> Member:
-        """Start a module of Python as a process that keeps its two files in the folder."""
+        """Start a Python module as a process that keeps its two files in the folder."""
         ours = {ledger.VARIABLE: str(folder / ledger.NAME), "PYTHONPATH": "src:."}
         said = folder / f"{name}.stacks"
         with (folder / f"{name}.log").open("wb") as log, said.open("wb") as out:
@@ -65,19 +65,19 @@ class Member:
         return self.process.pid
 
     def children(self) -> list[psutil.Process]:
-        """Return the processes that it has started and that live."""
+        """Return the living child processes."""
         try:
             return psutil.Process(self.pid).children()
         except psutil.NoSuchProcess:
             return []
 
     def odd_end(self) -> str | None:
-        """Return what is odd about the way in which it ended."""
+        """Describe an unexpected exit."""
         code = self.process.returncode
         return None if code in EXPECTED_ENDS else f"{self} ended with {code}"
 
     def stops_within(self, seconds: float) -> bool:
-        """Wait for its end."""
+        """Wait for the exit."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -85,13 +85,13 @@ class Member:
         return True
 
     def where_it_stands(self) -> str:
-        """Ask it for its stacks: for the threads' at once, and for those of its loop's tasks if that still turns."""
+        """Request the stacks of the threads, and those of the asyncio tasks if the loop still runs."""
         self.process.send_signal(stacks.ASK)
         wait_until(self._has_answered, ANSWER_SECONDS)
-        return self.stacks.read_text() or "(it does not even say where it stands)"
+        return self.stacks.read_text() or "(it has written no stacks)"
 
     def end(self) -> None:
-        """Kill what still lives."""
+        """Kill the process and its children, if they are alive."""
         with self.process as process:
             process.kill()
 

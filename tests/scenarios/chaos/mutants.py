@@ -1,6 +1,7 @@
-"""Proves that the checker sees: breaks the engine in known ways, one a soak, and expects to be told.
+"""Proves that the checker finds bugs: breaks the engine in known ways, one per soak, and expects a violation.
 
-The tests hunt one at each commit, in turn; `python -m tests.scenarios.chaos.mutants [--seed N] [NAME ...]` hunts all, or those named.
+Each commit runs one of them in turn. `python -m tests.scenarios.chaos.mutants [--seed N] [NAME ...]` runs all, or
+the named ones.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from tests.scenarios.chaos.member import REPOSITORY
 from tests.scenarios.chaos.server import DATABASE, Server
 from tests.scenarios.chaos.soak import DEFAULTS, Options, soak
 
-# By the soak's own time, and by the wall's.
+# By the soak's own clock, and by the wall clock.
 SECONDS, LONGEST = 30.0, 120.0
-# To store the functions anew would mend them.
+# A migration stores the functions again, which would repair them.
 HEALING = ("migrate",)
 MOST_SHOWN = 6
 SOURCE = "select pg_get_functiondef(oid) from pg_proc where pronamespace = 'rolecall'::regnamespace and proname = %s"
 OWNED = " and task.fence = report.fence and (task.worker_id = p_worker_id) is true"
-# Stands for a machine that is slow at this very moment: a race that is lost once an hour is lost within seconds.
+# Simulates a slow machine at this point: a race that is lost once an hour is lost within seconds.
 PAUSE = "(select random() from pg_sleep(0.03))"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One place of one function, said differently."""
+    """A replacement in the text of one function."""
 
     function: str
     old: str
@@ -43,10 +44,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A bug to seed, and what the checker must tell of it, as a pattern.
+    """A seeded bug, and a pattern for the checker's report of it.
 
-    `prepare` makes a database where it matters; it takes so many `callers` over HTTP; with `severs` the soak first
-    refuses connections.
+    `prepare` sets up a database in which the bug matters, `callers` is the number of HTTP callers, and with `severs` the
+    soak first refuses connections.
     """
 
     name: str
@@ -71,8 +72,8 @@ MUTANTS = (
     ),
     Mutant(
         "park without key lock",
-        # What nobody else brings back the net does, once a minute.
-        "a task has not ended|a task was parked though its key had room|23505",
+        # The safety net brings back lost tasks once a minute.
+        "a task has not finished|a task is parked although its key has free capacity|23505",
         (
             Change("lock_keys", "for update skip locked", ""),
             Change("park_losers", "set parked = true", f"set parked = {PAUSE} > 0"),
@@ -80,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "a key does not lock",
-        "more tasks of one key ran at once than may",
+        "more tasks of a key ran at once than its capacity allows",
         (
             Change("room_of_keys", "when cardinality(holder.slots) >= room.capacity then '{}'", ""),
             Change("give_tasks", "picked.slot)", "picked.slot + (random() * 30000)::smallint)"),
@@ -96,17 +97,17 @@ MUTANTS = (
     ),
     Mutant(
         "crashes cost no attempt",
-        "a task was tried more often than it may be",
+        "a task had more attempts than allowed",
         (Change("decide_after_attempt", "when 'crashed' then", "when 'crashed' then false and"),),
     ),
     Mutant(
         "keys are not freed",
-        "a key is held or waited for after the end|a task was parked though its key had room",
+        "a key is held or has parked tasks after the end|a task is parked although its key has free capacity",
         (Change("unpark_heads", "if p_keys is null then", "if true then"),),
     ),
     Mutant(
         "schedules fire without lock",
-        "a schedule's occasion was fired twice",
+        "a fire time has two tasks",
         (
             Change("fire_schedules", "for update skip locked", ""),
             Change("run_schedule", "p_schedule.id, v_slot)", f"p_schedule.id, v_slot || ':' || {PAUSE})"),
@@ -119,7 +120,7 @@ MUTANTS = (
     ),
     Mutant(
         "a request is carried out again",
-        "a request was carried out in part, or twice",
+        "a request was carried out partly or twice",
         (Change("take_request", "if v_kept.answered_at <= ", "if true or v_kept.answered_at <= "),),
         callers=1,
     ),
@@ -127,14 +128,14 @@ MUTANTS = (
         "commits do not wait for the disk",
         "an acknowledged task is lost",
         (Change("is_durable", "current_setting('synchronous_commit') <> 'off'", "true"),),
-        # By default, or else whoever does wait makes the disk keep what came before him.
+        # Set as the default, because any synchronous commit would also flush the earlier ones.
         prepare=f"alter database {DATABASE} set synchronous_commit = off",
     ),
 )  # fmt: skip
 
 
 def seed(mutant: Mutant, server: Server) -> None:
-    """Break the engine in this database; raises ValueError when the engine no longer says what is to change."""
+    """Break the engine in this database. Raises ValueError if the engine no longer contains the text to replace."""
     server.insist(mutant.prepare)
     for change in mutant.changes:
         source = str(server.insist(SOURCE, (change.function,))[0][0])
@@ -144,7 +145,7 @@ def seed(mutant: Mutant, server: Server) -> None:
 
 
 def hunt(mutant: Mutant, seed_number: int = DEFAULTS.seed, tell: Callable[[str], None] = print) -> bool:
-    """Run a soak over the broken engine until the checker tells of it, or to its end; return whether it did."""
+    """Run a soak of the broken engine until the checker reports the bug, or to its end. Return whether it did."""
     tell(f"--- {mutant.name}, seed {seed_number}")
 
     def is_told(found: list[str]) -> bool:
@@ -173,7 +174,7 @@ def hunt(mutant: Mutant, seed_number: int = DEFAULTS.seed, tell: Callable[[str],
 
 
 def turn() -> int:
-    """Which turn it is: every commit has its own, the same wherever it is tested; outside of a repository every day has."""
+    """Return the number that selects the mutant: the same for a commit on every machine. Without a repository, it changes daily."""
     count = subprocess.run(
         ["git", "rev-list", "--count", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )

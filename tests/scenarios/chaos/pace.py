@@ -1,19 +1,19 @@
-"""The time by which faults are done and a soak ends: it stands still while nothing is worked."""
+"""The clock of faults and soaks. It stops while no tasks run."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# What an idle machine of two cores does with ease, in the midst of faults.
+# An idle machine with two cores easily reaches this rate, even during faults.
 RUNS_A_SECOND = 10.0
 MOST_SPARED = 2.0
 
 
 class Pace:
-    """Seconds, as long as so many handlers begin in each; on a slower machine they are longer.
+    """Seconds in each of which a minimum number of handlers starts. On a slower machine they are longer.
 
-    So the faults leave every machine the same work between them, and a run of so many seconds has seen as much of both.
+    So faults leave every machine the same amount of work between them, and a soak of a given length sees as much of both.
     """
 
     def __init__(self, runs: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,7 +25,7 @@ class Pace:
         self._seconds = 0.0
 
     def seconds(self) -> float:
-        """Return how many have passed; to be asked often."""
+        """Return the elapsed seconds. Must be called often."""
         last, counted = self._last, self._counted
         self._last, self._counted = self._clock(), self._runs()
         earned = min(MOST_SPARED, self._spared + (self._counted - counted) / RUNS_A_SECOND)

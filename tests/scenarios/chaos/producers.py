@@ -1,4 +1,4 @@
-"""One producer process: enqueues all kinds of tasks and writes down what was acknowledged.
+"""A producer process: enqueues all kinds of tasks and records the acknowledged calls.
 
 `python -m tests.scenarios.chaos.producers DSN ACKED SEED VERSION`, until SIGTERM.
 """
@@ -39,23 +39,23 @@ PAUSE = 0.03
 TRY_AGAIN_AFTER = 0.1
 POISON_SECONDS = 5.0
 COLD_KEYS = 12
-# How often come many tasks of all kinds, some of one key one by one, some of one key at once, two that become one, and
-# some of the producer's own key, in their order.
+# How often a producer enqueues a batch of all kinds, tasks of one key one by one, tasks of one key at once, two tasks
+# that are merged, and ordered tasks of its own key.
 BATCHES = (0.4, 0.4, 0.1, 0.1, 0.2)
 RIVALS, HOLDERS, LINE = 3, 6, 10
-# How long the first of some rivals runs at most, and how long the others wait for it at most.
+# The longest run of the first of some rivals, and the longest wait of the others.
 LONGEST_RIVAL, RIVALRY_SECONDS = 0.1, 0.5
 PENDING = b"select from rolecall.tasks where dedupe_key = %s and state = 'pending'"
 FAILURES = 0.04
 CANCELLING = 0.02
-# How often a task is needed by another; the doomed always are.
+# How often another task needs a task. Doomed tasks are always needed.
 HEIRS = 0.08
 DOOMED = ("hang", "poison")
 RULES: Sequence[NeedRule] = ("fail", "ignore")
-# Fails at as many attempts as it has.
+# Fails at every attempt.
 HOPELESS = 3
 DEADLY = (signal.SIGKILL, signal.SIGSEGV)
-# How often each kind of task comes, and which of them may want a key.
+# The weight of each kind of task, and the kinds that may have a key.
 WEIGHTS = {
     "note": 40, "settle": 25, "herd": 20, "linger": 5, "grind": 4, "branch": 5, "doze": 4, "hang": 0.4,
     "family": 4, "saga": 4, "insist": 4, "hold": 8, "once": 5, "gather": 6, "latest": 5, "changed": 10, "brief": 6,
@@ -63,18 +63,18 @@ WEIGHTS = {
 }  # fmt: skip
 KEYED = {"note": 0.3, "settle": 0.4, "linger": 0.3, "grind": 0.2, "poison": 0.5}
 FAILING = ("note", "settle", "herd")
-# The keys of the steady role, of each capacity; many, as whoever is killed keeps his for a lease.
+# The keys of the steady role by capacity. There are many, because a killed worker's keys stay taken for a lease.
 STEADY_KEYS = 6
-# How often something is ordered in a transaction of the producer's own, and what becomes of some of these.
+# How often a task is enqueued in the producer's own transaction, and how often such a transaction is rolled back.
 ORDERS, UNDOING, UNORDERING = 0.15, 0.1, 0.2
-# How often a transaction holds a running task of somebody's line, whose outcome is kept back meanwhile, and how long.
+# How often, and for how long, a transaction locks a running ordered task and so delays its outcome.
 HOLDING, LONGEST_HOLD = 0.2, 3.0
 HOLD = b"select from rolecall.tasks where key like 'line-%' and state = 'running' limit 1 for update skip locked"
-# How long what is merged or replaced waits for more of its kind.
+# The delay of tasks that are merged or replaced by further ones.
 MERGED_AFTER = 1.5
 MERGE = Dedupe(mode="merge", merge=merge_fields(numbers="union"))
 DEDUPES = {"gather": MERGE, "latest": Dedupe(mode="replace")}
-# Another's transaction was first.
+# Another transaction was first.
 IN_THE_WAY = ("40001", "40P01", "55P03", "RC090")
 REPEATABLE = b"set transaction isolation level repeatable read"
 LEVELS = (REPEATABLE, b"set transaction isolation level read committed")
@@ -84,7 +84,7 @@ ORDERED = b"update chaos.orders set task_id = %s where name = %s"
 
 @dataclass(slots=True)
 class Producer:
-    """Every task carries a dedupe key, so that an enqueue whose answer was lost may be repeated."""
+    """Enqueues tasks with dedupe keys, so that an unanswered call can be repeated."""
 
     name: str
     version: int
@@ -112,7 +112,7 @@ class Producer:
         ids = self._store(batch)
         chains = [task_id for each, task_id in zip(batch, ids, strict=True) if each.handler == "saga"]
         if chains:
-            # By now the chain may have begun, gone on or ended.
+            # By now, the chain may have started, continued or finished.
             self._store([self._heir(Need(self.chance.choice(chains), chain=True, on_failure="ignore"))])
         if self.chance.random() < CANCELLING:
             self._insist(partial(self.client.cancel, ids[-1]))
@@ -120,7 +120,7 @@ class Producer:
             self._note_shared(each)
 
     def _order(self) -> None:
-        """Enqueue in a transaction of our own, beside a row of our own: both or neither."""
+        """Enqueue in the producer's transaction, along with a row of its own: both or neither must be stored."""
         name = f"order:{self.name}:{next(self.numbers)}"
         level = self.chance.choice(LEVELS)
         while (task_id := self._insist(partial(self._try_to_order, name, level))) is None:
@@ -129,7 +129,7 @@ class Producer:
             self._note("acked", task_id)
 
     def _try_to_order(self, name: str, level: bytes) -> int | None:
-        """Return the task's id, 0 where none is due from us (any more), None where another's transaction was in the way."""
+        """Return the task's id, 0 if there is nothing to store, None if another transaction was in the way."""
         task_id = 0
         try:
             # If the connection is lost before the rollback, the driver re-raises Rollback.
@@ -157,7 +157,7 @@ class Producer:
 
     def _write_order(self, connection: psycopg.Connection[Any], name: str) -> int:
         if connection.execute(ORDER, (name,)).fetchone() is None:
-            return 0  # a commit that was not answered has stored it
+            return 0  # an unanswered commit has stored it
         task = NewTask(handler="note", dedupe_key=name, key=self._key("note"))
         (stored,) = self.client.enqueue_many([task], connection=connection)
         connection.execute(ORDERED, (stored.id, name))
@@ -175,7 +175,7 @@ class Producer:
         return ids
 
     def _insist(self, call: Callable[[], T]) -> T:
-        """Call until answered: an unanswered call may have taken effect, and may be repeated."""
+        """Repeat the call until it is answered. An unanswered call may have taken effect."""
         while True:
             try:
                 return call()
@@ -190,7 +190,7 @@ class Producer:
         return [[self._task() for _ in range(self.chance.randint(1, 10))]]
 
     def _rivals(self) -> Iterator[list[NewTask]]:
-        """Make tasks of a key of their own that come while the first of them runs, or ends: who is parked in vain stays so."""
+        """Enqueue tasks of a new key while the first of them runs or ends. Tasks parked by mistake stay parked."""
         key = f"rivals-{self.name}-{next(self.numbers)}"
         payload = {"seconds": self.chance.uniform(0, LONGEST_RIVAL)}
         for _ in range(RIVALS):
@@ -208,13 +208,13 @@ class Producer:
             return True
 
     def _holders(self) -> list[list[NewTask]]:
-        """Make tasks that want one key at the same moment; some keys have room for two of them."""
+        """Enqueue tasks that compete for one key. Some keys have a capacity of two."""
         key = self._key("hold")
         names = [f"{self.name}:{next(self.numbers)}" for _ in range(HOLDERS)]
         return [[NewTask(handler="hold", key=key, priority=9, dedupe_key=name) for name in names]]
 
     def _line(self) -> list[list[NewTask]]:
-        """Make tasks of a key that only this producer uses; they run one after another."""
+        """Enqueue tasks of a key that only this producer uses. They run one after another."""
         return [
             [
                 NewTask(
@@ -288,7 +288,7 @@ def _numbers(task: NewTask) -> list[int]:
 
 
 def counter(connections: ConnectionPool[Any]) -> Callable[[], int]:
-    """Return what counts the open tasks; while the database is away there is no room for more."""
+    """Return a function that counts the open tasks. Without a database, it returns the limit."""
 
     def open_tasks() -> int:
         try:
@@ -312,7 +312,7 @@ def main(dsn: str, acked: Path, seed: int, version: int) -> None:
             log=log,
             chance=random.Random(seed),
             stopped=stop.comes_within,
-            # No other producer's: what is merged tells who asked for it.
+            # Dedupe keys are unique to a producer: a merged task records who requested it.
             first_number=int(acked.stem.removeprefix("producer-")) * 1_000_000,
         )
         producer.run(counter(connections))

@@ -1,4 +1,4 @@
-"""A way to the server that can lose the answers: what was asked is done, and nobody is told."""
+"""A proxy that can lose the server's answers: statements are executed, but their answers do not arrive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHUNK = 65_536
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """One relayed connection; a muted one lets questions through and no answers, a doomed one is cut by the next answer."""
+    """A relayed connection. A muted one relays requests only; a doomed one is cut at the next answer."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
@@ -31,7 +31,7 @@ class Link:
 
 
 class Proxy:
-    """Relays connections in a thread of its own; `dsn` leads through it."""
+    """Relays connections in its own thread. Connect to `dsn` to use it."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -48,12 +48,12 @@ class Proxy:
 
     @property
     def dsn(self) -> str:
-        assert self._server is not None, "a way is open while it is relaying"
+        assert self._server is not None, "dsn is available only while the proxy is relaying"
         return make_conninfo(self._dsn, host=HOST, port=self._server.sockets[0].getsockname()[1])
 
     @contextmanager
     def relaying(self) -> Iterator[Proxy]:
-        """Relay for the block; at its end every connection is cut."""
+        """Relay during the block. At its end, every connection is cut."""
         thread = threading.Thread(target=self._loop.run_forever, name="proxy")
         thread.start()
         try:
@@ -67,7 +67,7 @@ class Proxy:
             self._loop.close()
 
     def lose_answers(self, seconds: float) -> int:
-        """For so long, let no answer through on the connections that stand; then cut them.  Returns their number."""
+        """Drop all answers on the open connections for some seconds, then cut them. Return their number."""
         links = list(self._links)
         for link in links:
             link.muted = True
@@ -76,7 +76,7 @@ class Proxy:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Cut every connection, and refuse new ones for the block."""
+        """Cut every connection, and refuse new ones during the block."""
         self._refuses = True
         self._loop.call_soon_threadsafe(_cut_all, list(self._links))
         try:
@@ -85,15 +85,15 @@ class Proxy:
             self._refuses = False
 
     def lose_the_answer_to(self, question: bytes) -> None:
-        """Let the next question with this text reach the server, and cut its connection instead of the answer."""
+        """Relay the next request with this text, and cut its connection instead of relaying the answer."""
         self._fatal = question
 
     def hold_the_answer_to(self, question: bytes) -> None:
-        """Let the next question with this text reach the server, and keep all its connection's answers back."""
+        """Relay the next request with this text, and hold back all answers of its connection."""
         self._holds = question
 
     def let_answers_go(self) -> None:
-        """Bring the answers that were kept back."""
+        """Relay the answers that were held back."""
         for link in list(self._links):
             self._loop.call_soon_threadsafe(_bring, link)
 
@@ -151,7 +151,7 @@ class Proxy:
         for relay in relays:
             relay.cancel()
         await asyncio.gather(*relays, return_exceptions=True)
-        await asyncio.sleep(0)  # a transport closes its socket at the loop's next turn
+        await asyncio.sleep(0)  # a transport closes its socket in the next iteration of the loop
 
 
 def _bring(link: Link) -> None:

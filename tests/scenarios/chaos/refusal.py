@@ -1,6 +1,6 @@
-"""Before everything else a soak refuses connections of some workers for half of a lease, and does nothing else to them.
+"""The first fault of a soak: the connections of some workers are refused for half a lease.
 
-Their handlers go on, and nobody may run the same tasks meanwhile.
+Their handlers continue, and no other worker may run their tasks meanwhile.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ select rolecall.cancel(array(
     select task.id from rolecall.tasks as task join rolecall.lines as line on line.id = task.line_id
     where line.handler = 'endure'
 ))"""
-# Or nobody would be taken for dead: a server that was started lately proves nothing.
+# Otherwise no worker would be considered dead: a server that started recently proves nothing.
 AGE = "update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'"
 
 
 def sever(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
-    """Refuse connections while handlers run that need them; return how many ran while other workers could claim."""
+    """Refuse connections while handlers that need them run. Return how many ran while other workers could claim."""
     _comes(lambda: _count(server, AT_WORK, _detoured(crew)) and _count(server, AT_WORK, _direct(crew)), turn)
     for _ in range(TRIES):
         server.insist(ENQUEUE, (TASKS,))
@@ -58,7 +58,7 @@ def _refuse(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) 
         end = time.monotonic() + REFUSED_SECONDS
         _comes(lambda: time.monotonic() > end, turn)
     if not _comes(lambda: not server.number(OPEN), turn):
-        # One whose worker died is not waited for.
+        # Handlers of dead workers are not awaited.
         server.insist(GIVE_UP)
     return severed
 

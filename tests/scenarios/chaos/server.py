@@ -1,4 +1,4 @@
-"""The server of one soak: its own, with a log that tells every error's code, to be killed and brought back."""
+"""The server of a soak: it logs the code of every error, and can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.db.embedded.helpers import kill_server, server_log
 
 DATABASE = "chaos"
 PATIENCE = 60.0
-# What handlers and producers write in transactions of their own, and where their files are laid down in the end.
+# Tables for the transactions of handlers and producers, and for their files at the end.
 TABLES = """\
 create schema chaos;
 create table chaos.effects (task_id bigint not null, fence int not null);
@@ -46,9 +46,9 @@ create trigger note_tick after insert on rolecall.schedule_runs for each row exe
 """
 OPTIONS = ServerOptions(extra={"log_line_prefix": "%e %a: ", "log_lock_waits": "off"})
 LINE = re.compile(r"^(?P<code>[0-9A-Z]{5}) (?P<who>.*?): (?P<level>ERROR|FATAL|PANIC):  (?P<said>.*)$", re.MULTILINE)
-# A connection that was cut, a server that goes, comes up or is not there yet, a call that was given up, and the first look for
-# an owner who is not made yet; a write while the database is read-only; a request that is sent again while it is under way; a
-# completing transaction that stayed open, and a caller whom one kept waiting.
+# A cut connection; a server that stops, starts or is not there yet; a cancelled call; the first query for an owner that
+# does not exist yet; a write while the database is read-only; a request repeated while it is under way; a completing
+# transaction that stayed open, and a caller that was blocked by it.
 EXPECTED = re.compile("08...|57P0[123]|57014|25006|25P03|28P01|RC051|RC060")
 WRITE_HERE = "set default_transaction_read_only = off; "
 READ_ONLY = f"alter database {DATABASE} {{}}"
@@ -67,7 +67,7 @@ order by state, pid"""
 
 
 class Server:
-    """One database on an embedded server of its own, and a connection that comes back by itself."""
+    """A database on an embedded server of its own, with a connection that reconnects automatically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -77,7 +77,7 @@ class Server:
 
     @contextmanager
     def running(self) -> Iterator[Server]:
-        """Have the server for the block, with the engine and the handlers' own tables."""
+        """Run the server during the block, with the engine and the handlers' own tables."""
         with self._embedded:
             self.dsn = self._embedded.dsn(DATABASE)
             with connect(self.dsn, "migrate") as connection:
@@ -90,18 +90,18 @@ class Server:
 
     @property
     def superuser_dsn(self) -> str:
-        """The way to the database for what its owner may not do, such as setting the clock that it shows."""
+        """The DSN for operations that the owner may not perform, such as setting the clock that the engine reads."""
         return self._embedded.superuser_dsn(DATABASE)
 
     def crash(self) -> None:
-        """Kill the server, postmaster and backends at once, and start it again: it recovers from its log."""
+        """Kill the server, both postmaster and backends, and start it again. It recovers from its log."""
         kill_server(self._folder)
         self._embedded.attach()
         assert self._embedded.dsn(DATABASE) == self.dsn, "the server came back on another port"
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
-        """Accept no writes in new sessions while the block runs, and end all others around it."""
+        """Reject writes in new sessions during the block. End all sessions at its start and end."""
         self.insist(WRITE_HERE + READ_ONLY.format("set default_transaction_read_only = on"))
         try:
             self.insist(END_OTHERS)
@@ -111,11 +111,11 @@ class Server:
             self.insist(END_OTHERS)
 
     def forget_functions(self) -> None:
-        """Let the database forget which text its functions have; raises DatabaseUnavailable."""
+        """Delete the record of the functions' texts, so that they are stored again. Raises DatabaseUnavailable."""
         self.ask("update rolecall.schema_files set checksum = 'of another release'")
 
     def ask(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
-        """Run a query; raises DatabaseUnavailable."""
+        """Run a query. Raises DatabaseUnavailable."""
         try:
             if self._connection is None or self._connection.closed:
                 self._connection = connect(self.dsn, "soak")
@@ -126,7 +126,7 @@ class Server:
             raise DatabaseUnavailable(str(error)) from error
 
     def insist(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
-        """Run a query as soon as the database answers; raises DatabaseUnavailable when it stays away."""
+        """Run a query as soon as the database answers. Raises DatabaseUnavailable if it stays away."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -137,18 +137,18 @@ class Server:
                 time.sleep(0.05)
 
     def number(self, query: str) -> int:
-        """Return what a query counts, as soon as the database answers."""
+        """Return the result of a counting query, as soon as the database answers."""
         return int(self.insist(query)[0][0])
 
     def sessions(self) -> str:
-        """Return what every session is doing and waits for, one a line."""
+        """Return the activity and the wait event of every session, one per line."""
         try:
             return "\n".join(line for (line,) in self.ask(SESSIONS))
         except DatabaseUnavailable as error:
             return f"(it does not answer: {error})"
 
     def unexpected_errors(self) -> Counter[str]:
-        """Count what the server's log tells beyond lost connections and timeouts."""
+        """Count the errors in the server's log, other than lost connections and timeouts."""
         lines = LINE.finditer(server_log(self._folder))
         return Counter(line.group() for line in lines if not EXPECTED.fullmatch(line["code"]))
 

@@ -1,4 +1,4 @@
-"""A handler that outlasts a refusal of its worker's connections, and whose lease outlasts both."""
+"""A handler that runs longer than its worker's connections are refused, with a lease that is longer than both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.scenarios.chaos.ledger import Ledger
 ROLE = "severed"
 LEASE = 60.0
 REFUSED_SECONDS = 30.0
-# It begins before the refusal and ends during it: its outcome waits for the database.
+# It starts before the connections are refused and ends meanwhile: its outcome waits for the database.
 RUN_SECONDS = REFUSED_SECONDS - 2.0
 
 
@@ -19,7 +19,7 @@ def add_handlers(app: App, ledger: Ledger) -> None:
 
     @app.task(role=ROLE)
     async def endure(ctx: Context) -> dict[str, int]:
-        """Work for so long that it is cut off meanwhile."""
+        """Run for long enough to be cut off meanwhile."""
         run = ledger.begin(ctx)
         await asyncio.sleep(RUN_SECONDS)
         ledger.end(run)

@@ -38,7 +38,7 @@ LOOK_EVERY = 2.5
 WARM_UP_SECONDS = 60.0
 # A soak started by hand can last this many times its `--seconds` on a machine that is too slow for its pace.
 MOST_SLOWED = 3.0
-# How often what must have happened for a soak to prove anything.
+# How often each event must happen for a soak to prove anything.
 REQUIRED: Mapping[str, int] = MappingProxyType({
     "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
@@ -47,7 +47,7 @@ REQUIRED: Mapping[str, int] = MappingProxyType({
     "deny": 1, "expired": 1, "brief": 1, "crunched": 1,
     "severed": 1, "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
 })  # fmt: skip
-# Several, so that it takes a moment to fire them: two who do so at once meet.
+# There are several schedules, so that firing them takes a while and two schedulers can collide.
 SCHEDULES = """\
 select rolecall.put_schedule(jsonb_build_object(
     'name', 'tick ' || number, 'handler', 'tick', 'every', 1, 'enabled', %s::boolean, 'first_run_at', date_trunc('second', now())
@@ -62,10 +62,10 @@ PARKED = "select count(*) from rolecall.tasks where parked"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How long and how hard; a drain fails when nothing has ended for `stall` seconds.
+    """The length and load of a soak. Draining fails when no task has finished for `stall` seconds.
 
-    It takes so many `seconds` of its own time (`Pace`), and until all that is `required` has happened, but no `longest`
-    seconds of the wall's; or less, as soon as what was found is `enough`.
+    A soak takes `seconds` of its own clock (`Pace`), and until all `required` events have happened, but at most
+    `longest` seconds of the wall clock. It ends early as soon as the findings match `enough`.
     """
 
     seconds: float = 20.0
@@ -90,7 +90,7 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a soak came to; what is `missing` has not happened often enough to put the laws to the test."""
+    """The findings of a soak. The `missing` events did not happen often enough to test the laws."""
 
     figures: dict[str, int]
     violations: list[str]
@@ -98,7 +98,7 @@ class Report:
 
 
 class Soak:
-    """One run in a folder of its own: rage, drain, judge."""
+    """One run in a folder of its own: faults, draining, judgment."""
 
     def __init__(self, folder: Path, options: Options) -> None:
         self._folder = folder
@@ -112,7 +112,7 @@ class Soak:
         self._missing: list[str] = []
 
     def run(self) -> Report:
-        """Return what happened and what must not have happened; raises only where no soak was possible."""
+        """Return the events and the violations. Raises only if no soak was possible."""
         options = self._options
         with self._server.running() as server, redis() as broker:
             self._declare()
@@ -147,7 +147,7 @@ class Soak:
         self._tell(f"severed: {self._severed} handlers went on without the database for {severed.REFUSED_SECONDS:g} s")
 
     def _rage(self, crew: Crew, faults: Faults) -> None:
-        """Let work begin, and carry the plan out until enough has happened."""
+        """Start the work, and carry out the plan until enough has happened."""
         wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
         without = {*self._options.without, *(() if self._options.dispatchers else OF_REDIS)}
         plan = Plan(self._chance, without=without)
@@ -190,7 +190,7 @@ class Soak:
         time.sleep(TURN)
 
     def _drain(self, crew: Crew) -> None:
-        """Let the workers end what is open; give up when nothing has ended for a while."""
+        """Wait until the workers have finished the open tasks. Give up when no task has finished for a while."""
         crew.disarm()
         crew.stop_producers()
         self._server.insist(SCHEDULES, (False,))
@@ -236,7 +236,7 @@ class Soak:
 
 
 def soak(options: Options, folder: Path) -> Report:
-    """Run one soak and tell what it came to."""
+    """Run one soak and report its findings."""
     report = Soak(folder, options).run()
     options.tell(", ".join(f"{name} {number}" for name, number in report.figures.items()))
     for violation in report.violations[:MOST_SHOWN]:

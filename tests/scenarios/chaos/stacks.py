@@ -1,4 +1,4 @@
-"""Lets a process of the crew write where it stands, when a signal asks: to its standard output."""
+"""Makes a process of the crew write its stacks to standard output on a signal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ ASK = signal.SIGUSR1
 
 
 def tell_threads() -> None:
-    """From now on answer with every thread's stack, even one that waits in C code."""
+    """Write every thread's stack on the signal, even that of a thread that waits in C code."""
     faulthandler.register(ASK, file=sys.stdout)
 
 
 def tell_tasks() -> None:
-    """Within a running loop: answer with every task's stack, too, if the loop still turns."""
+    """Write the stack of every task of the running loop on the signal, if the loop still runs."""
     asyncio.get_running_loop().add_signal_handler(ASK, _write_tasks)
     faulthandler.register(ASK, file=sys.stdout, chain=True)
 

@@ -1,4 +1,4 @@
-"""Handlers of a role whose lease outlasts every fault: nobody may begin beside a run of theirs, whatever happens."""
+"""Handlers of a role whose lease outlasts every fault: their tasks must never run twice at the same time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.scenarios.chaos.ledger import Ledger
 
 ROLE = "steady"
 LEASE = 10.0
-# A run that is no older than this has its lease, unless its process was stopped meanwhile.
+# A run of at most this age has its lease, unless its process was stopped meanwhile.
 SURE_SECONDS = 3.0
 RUN_SECONDS = 0.15
 HANDLERS = ("hold", "once")
 NEVER_AGAIN = ("once",)
-# How many of a key run at once.
+# The capacity of the keys.
 CAPACITIES = {"lone": 1, "pair": 2}
 
 
@@ -26,7 +26,7 @@ def add_handlers(app: App, ledger: Ledger) -> None:
 
     @app.task(role=ROLE, max_attempts=1)
     async def once(ctx: Context) -> dict[str, int]:
-        """Run, and never again."""
+        """Run once only."""
         return await _run(ctx)
 
     async def _run(ctx: Context) -> dict[str, int]:

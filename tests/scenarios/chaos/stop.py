@@ -1,4 +1,4 @@
-"""Whether a process was told to stop."""
+"""A flag for the stop signal of a process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from types import FrameType
 
 
 class StopSignal:
-    """A flag that SIGTERM raises, and no Event.
+    """A flag that SIGTERM sets. It is not a threading.Event.
 
-    A handler runs amidst whatever its thread is doing. Within an Event's wait that may be to hold the Event's lock:
-    `set` would wait for it for ever, as nobody else lets it go.
+    The signal handler can interrupt its thread anywhere. If it interrupted a wait that holds the Event's lock, `set`
+    would deadlock.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class StopSignal:
         signal.signal(signal.SIGTERM, self._note)
 
     def comes_within(self, seconds: float) -> bool:
-        """Wait so long, then return whether it has come by now."""
+        """Wait up to this many seconds. Return whether the signal has arrived."""
         time.sleep(seconds)
         return self._came
 

@@ -1,4 +1,4 @@
-"""Handlers that hang, kill their process, or do their transaction again."""
+"""Handlers that hang, kill their process or repeat their transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_handlers(app: App, role: str, ledger: Ledger) -> None:
     @app.task(role=role, max_attempts=2)
     async def poison(ctx: Context, number: int) -> None:
         run = ledger.begin(ctx)
-        # A crash counts as an attempt only where the engine knows that the handler began.
+        # A crash counts as an attempt only if the engine has recorded the start of the handler.
         while not (known := await has_started(ctx)):
             if known is None:
                 return
@@ -33,7 +33,7 @@ def add_handlers(app: App, role: str, ledger: Ledger) -> None:
 
     @app.task(role=role)
     async def insist(ctx: Context, times: int) -> None:
-        """Do the transaction until it is answered, and as often as is said: a careful handler does not know that it has been done."""
+        """Repeat the transaction until it is answered `times` times, like a handler that missed the answer."""
         run = ledger.begin(ctx)
         for _ in range(MOST_TRIES):
             try:

@@ -1,4 +1,4 @@
-"""One worker process of the crew, of a version of the app: `python -m tests.scenarios.chaos.worker DSN VERSION`."""
+"""A worker process of the crew, of one release of the app: `python -m tests.scenarios.chaos.worker DSN VERSION`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app that is put through the chaos: a handler for each thing that can go wrong, in two versions."""
+"""The app of the soak: a handler for each thing that can go wrong, in two releases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.scenarios.chaos.ledger import Ledger, own_ledger, pay
 
 ROLE = "chaos"
 LEASE = 1.5
-# Long enough to overlap with a zombie that returns: only the fence tells the two apart.
+# Long enough to overlap with a worker that resumes after its lease: only the fence tells the two apart.
 FIRST_SECONDS, AGAIN_SECONDS = 0.6, 2.5
 LEAVES = 2
-# The second of them leaves one more behind.
+# The second leaves one more child.
 CHILDREN = 3
-# Within which a brief task must begin.
+# The expiry of a brief task.
 BRIEF_SECONDS = 1.0
 VERSIONS = (1, 2)
 VERSION = "CHAOS_VERSION"
@@ -28,17 +28,17 @@ Fence = dict[str, int]
 
 
 class Planned(Exception):
-    """The error of a task that is to fail."""
+    """The error of a task that must fail."""
 
 
 class Sheep(msgspec.Struct):
-    """One item of a batch; fails at its first so many attempts."""
+    """One item of a batch. Fails at its first `fails` attempts."""
 
     fails: int = 0
 
 
 def make_app(version: int = 1) -> App:
-    """Make the app of a release; what the second has more is a field that may be left out."""
+    """Make the app of a release. The second release has one more optional field."""
     ledger = own_ledger()
     app = App("chaos")
     again = linear(step=0.1, cap=0.5)
@@ -58,7 +58,7 @@ def make_app(version: int = 1) -> App:
 
 
 def crunch(ctx: ProcessContext) -> Fence:
-    """Run in a process of its own, which takes as long to start as a worker."""
+    """Run in a child process, which takes as long to start as a worker."""
     ledger = _ledger_of_process()
     return _ended(ctx, ledger, ledger.begin(ctx))
 
@@ -96,7 +96,7 @@ def _add_quick_handlers(app: App, ledger: Ledger) -> None:
 
     @app.task(role=ROLE)
     async def asked(ctx: Context, name: str, of: int) -> Fence:
-        """One of so many that were asked for by one request over HTTP."""
+        """Run one of the tasks that one HTTP request enqueued."""
         return _ended(ctx, ledger, ledger.begin(ctx))
 
     @app.task(role=ROLE, expires=BRIEF_SECONDS)
@@ -182,12 +182,12 @@ def _add_families(app: App, ledger: Ledger) -> None:
 def _add_merged_handlers(app: App, ledger: Ledger) -> None:
     @app.task(role=ROLE)
     async def gather(ctx: Context, numbers: list[int]) -> Fence:
-        """Several enqueues may have become one of these."""
+        """Run a task into which several may have been merged."""
         return _ended(ctx, ledger, ledger.begin(ctx))
 
     @app.task(role=ROLE)
     async def latest(ctx: Context, number: int) -> Fence:
-        """Who was enqueued before this one may have been replaced by it."""
+        """Run a task that may have replaced earlier ones."""
         return _ended(ctx, ledger, ledger.begin(ctx))
 
 

@@ -1,4 +1,4 @@
-"""A pool that is watched, and a database that says what was asked of it."""
+"""A watched pool, and a database that records queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACTOR = Actor(name="live", via="system")
 
 
 class Recorded(PooledDatabase):
-    """A database that keeps every query that asks, and lets something happen after the next one."""
+    """A database that records every query, and can run a function after the next one."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], actor: Actor) -> None:
         super().__init__(pool, actor)
@@ -38,7 +38,7 @@ class Recorded(PooledDatabase):
         return answer
 
     def looks(self) -> int:
-        """How many times it was asked what has changed."""
+        """Return how many times changes were queried."""
         return sum("rolecall.changes(%s" in query for query in self.queries)
 
 

@@ -27,11 +27,11 @@ ALL = Subscription()
 LISTENERS = b"""
 select pid from pg_stat_activity where datname = current_database() and application_name = 'rolecall:live'
 """
-BEGINNING = 2  # a poller asks twice before it looks
+BEGINNING = 2  # a poller reads twice before it reports
 
 
 async def until_listeners(connection: Other, most: int) -> None:
-    """Wait until so few sessions listen: one that was closed is seen a moment longer."""
+    """Wait until at most this many sessions listen. A closed one is visible for a moment longer."""
     async with asyncio.timeout(LONG):
         while len(await (await connection.execute(LISTENERS)).fetchall()) > most:
             await asyncio.sleep(0.05)
@@ -104,7 +104,7 @@ async def test_nothing_is_queried_while_nobody_watches(live: Live, recorded: Rec
     assert asked > 0
 
     await enqueue(other)
-    # Long enough for several looks, if there were any.
+    # Long enough for several polls, if there were any.
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.Event().wait(), 1.5)
 
@@ -201,7 +201,7 @@ async def test_transaction_that_ends_before_the_stream_starts_is_ignored(
 async def test_transactions_of_other_databases_are_ignored(
     live: Live, postgres_server: TestServer, other: Other
 ) -> None:
-    """Databases are made beside this one all the time: each is a transaction of the server."""
+    """Databases are created on this server all the time, each in a transaction."""
     async with await connect_async(postgres_server.dsn("postgres"), "slow") as slow, slow.transaction():
         await slow.execute("select pg_current_xact_id()")
         async with live.watch(ALL) as stream:
@@ -292,7 +292,7 @@ async def test_invalid_position_causes_a_reload(live: Live, position: str) -> No
 
 
 async def until_fact(is_it: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(LONG):
         while not is_it():
             await asyncio.sleep(0.05)

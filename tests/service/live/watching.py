@@ -1,4 +1,4 @@
-"""Enqueues and waits for what a stream tells."""
+"""Enqueues tasks and waits for messages of a stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rolecall.model.tasks import NewTask
 from rolecall.service.live import Batch, Stream
 from rolecall.sql.enqueue import enqueue_many
 
-# On a busy machine roles are looked at rarely: the poller rests two hundred times as long as its look took.
+# On a busy machine roles are polled rarely: the poller rests for two hundred times the duration of a poll.
 LONG = 30.0
 
 
@@ -23,7 +23,7 @@ async def enqueue(connection: psycopg.AsyncConnection[Any], handler: str = "add"
 
 
 async def until(stream: Stream, is_it: Callable[[Batch], bool]) -> Batch:
-    """Read on until a batch is as it should be."""
+    """Read batches until one fulfills the condition."""
     async with asyncio.timeout(LONG):
         while True:
             batch = await stream.next(LONG)
@@ -32,5 +32,5 @@ async def until(stream: Stream, is_it: Callable[[Batch], bool]) -> Batch:
 
 
 async def told_of(stream: Stream, task_id: int) -> Batch:
-    """Read on until a task is told."""
+    """Read batches until one contains the task."""
     return await until(stream, lambda batch: task_id in batch.tasks)

@@ -122,7 +122,7 @@ def until_held(engine: Engine, task_id: int) -> None:
     """Wait until another session has locked the row."""
     deadline = time.monotonic() + DEADLINE
     while engine.rows("select from rolecall.tasks where id = %s for update skip locked", task_id):
-        assert time.monotonic() < deadline, "no other session has locked it"
+        assert time.monotonic() < deadline, "no other session has locked the row"
         time.sleep(0.001)
 
 

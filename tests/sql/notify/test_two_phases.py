@@ -24,7 +24,7 @@ CALLS = (
 def facts(live_engine: Engine) -> dict[str, int]:
     """A running task, and its worker, which is marked as idle."""
     if live_engine.value("select current_setting('max_prepared_transactions')") == "0":
-        pytest.skip("the server has no room for prepared transactions")
+        pytest.skip("the server allows no prepared transactions")
     live_engine.rows("create procedure count_up(payload jsonb, inout info jsonb) language plpgsql as 'begin end'")
     live_engine.enqueue()
     claim = live_engine.claim_one()

@@ -108,7 +108,7 @@ def test_session_that_locks_its_task_is_terminated_when_its_worker_is_gone(engin
     with hanging(engine, engine.claim_one()) as errors:
         engine.clock.advance(seconds=2 * LEASE)
         assert engine.rescue() == {}
-        assert not errors, "while its worker beats, the open transaction is as good as a lease"
+        assert not errors, "with a heartbeat of its worker, the open transaction protects the task like a lease"
         engine.clock.advance(minutes=6)
         engine.rescue()
 

@@ -122,7 +122,7 @@ def test_unrelated_transaction_of_the_same_login_delays_nothing(live_engine: Eng
 def preparing(live_engine: Engine) -> Iterator[Connection]:
     """A transaction that will be prepared and finally rolled back."""
     if live_engine.value("select current_setting('max_prepared_transactions')") == "0":
-        pytest.skip("the server has no room for prepared transactions")
+        pytest.skip("the server allows no prepared transactions")
     with psycopg.connect(live_engine.database) as connection:
         connection.tpc_begin("the test's")
         yield connection

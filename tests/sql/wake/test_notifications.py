@@ -39,7 +39,7 @@ def woken(engine: Engine, session: Session) -> Woken:
             if notice.payload == ".":
                 return found
             found.append(notice.payload)
-        pytest.fail("its own notification never came")
+        pytest.fail("the session's own notification did not arrive")
 
     return roles
 

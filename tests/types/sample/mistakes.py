@@ -1,4 +1,4 @@
-"""What a user gets wrong: each line that says so is an error of mypy --strict and of pyright, and no other line is."""
+"""Typical mistakes: each line marked as wrong is an error of mypy --strict and of pyright, and no other line is."""
 
 from __future__ import annotations
 

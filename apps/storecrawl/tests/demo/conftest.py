@@ -43,7 +43,7 @@ class Outcome:
 def eventually(fact: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := fact()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {fact}"
+        assert time.monotonic() < deadline, f"did not happen within {seconds} s: {fact}"
         time.sleep(POLL_SECONDS)
     return found
 

@@ -1,4 +1,4 @@
-"""Reads a Celery code base: its tasks, routes, beat schedules, and every place that calls or composes them."""
+"""Reads a Celery code base: its tasks, routes and beat schedules, and all calls and compositions of tasks."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ SELF = {
     "request": "self.request.id is ctx.task_id, self.request.retries is ctx.attempt - 1",
     "update_state": "for self.update_state(meta=...): ctx.wait(ctx.info({...})), and client.get(task).info reads it",
 }
-CRASH = "it has as many attempts as it had retries: a worker that is lost costs one of them"
-ERRORS = "every error is repeated: raise PermanentFailure for those that are not {errors}"
+CRASH = "it has as many attempts as it had retries; losing a worker uses one of them"
+ERRORS = "every error is retried: raise PermanentFailure for those that are not {errors}"
 
 
 def read_celery(sources: Sources) -> Inventory:
-    """Return what is declared, called and composed; nothing is imported."""
+    """Return the declarations, calls and compositions. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._findings = Findings("celery", sources)
         self._settings: dict[str, tuple[Source, ast.expr]] = {}
-        # Of the beat schedule, what is set one by one.
+        # Entries of the beat schedule that are assigned one by one.
         self._entries: list[tuple[Source, str, ast.expr]] = []
         self._apps: set[str] = {"celery.current_app"}
         self._tasks: dict[str, FoundTask] = {}
@@ -76,16 +76,14 @@ class Reader:
         return self._findings.inventory.in_order()
 
     def _report_unsupported(self) -> None:
-        """Tell of tasks that are classes, or stand within functions."""
+        """Report tasks that are classes or are defined inside functions."""
         for source, inner in self._findings.sources.nested_definitions(Function):
             for decorator in inner.decorator_list:
                 if self._declares(source, decorator):
                     self._findings.gap(source, decorator, f"def {inner.name}", INNER)
         for source, kind in self._findings.sources.nested_definitions(ast.ClassDef, top=True):
             if any(self._findings.full_name(source, base).startswith("celery.") for base in kind.bases):
-                reason = (
-                    "a task that is a class: declare its run() as a function, and what stands around it as middleware"
-                )
+                reason = "a task that is a class: declare its run() as a function, and the code around it as middleware"
                 self._findings.gap(source, kind.bases[0], f"class {kind.name}", reason)
 
     def _read_settings(self) -> None:
@@ -99,10 +97,10 @@ class Reader:
                 self._entries.append((source, code_of(target.slice).strip("'"), value))
         for name, (source, value) in self._settings.items():
             if value_of(value) is UNKNOWN and not isinstance(value, ast.Dict):
-                self._findings.gap(source, value, f"{name} = {code_of(value)}", "only your code knows its value")
+                self._findings.gap(source, value, f"{name} = {code_of(value)}", "its value is not a literal")
 
     def _settings_of_calls(self) -> set[str]:
-        """Take what `conf.update(...)` sets; return the modules that `config_from_object` names."""
+        """Apply the settings of `conf.update(...)`; return the modules that `config_from_object` names."""
         modules: set[str] = set()
         for source, node, _ in self._findings.sources.calls():
             verb = code_of(node.func) if isinstance(node, ast.Call) else ""
@@ -168,19 +166,19 @@ class Reader:
             if word in REFUSED_OF_A_TASK and _matters(options[word], when_off=f"task_{word}" in REFUSED_WHEN_OFF):
                 self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED_OF_A_TASK[word])
             elif options[word] is UNKNOWN and word not in {"autoretry_for", "dont_autoretry_for", "expires", "throws"}:
-                task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
+                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
         if options.get("ignore_result"):
             task.notes.append("its result was ignored: return None")
         for word in ("priority", "expires"):
             if word in keywords:
                 task.notes.append(
-                    f"each call was made with {word}={code_of(keywords[word])}: say it by using({word}=...)"
+                    f"each call was made with {word}={code_of(keywords[word])}: set it with using({word}=...)"
                 )
         if task.context:
             task.notes += sorted({SELF[word] for word in _self_attributes(function) if word in SELF})
 
     def _setting(self, name: str) -> Any:
-        """The value of a setting that is a literal; None for any other."""
+        """Return the value of a setting that is a literal, otherwise None."""
         value = value_of(self._settings[name][1]) if name in self._settings else None
         return None if value is UNKNOWN else value
 
@@ -199,7 +197,7 @@ class Reader:
         name = value_of(options_of(call).get("name"))
         schedule_name = name if isinstance(name, str) else code_of(signature)
         if task is None or not isinstance(signature, ast.Call):
-            self._findings.gap(source, call, code_of(call), "its task is not among those that were found")
+            self._findings.gap(source, call, code_of(call), "its task was not found")
             return
         keywords: dict[str, ast.expr] = {
             "schedule": call.args[0],
@@ -214,7 +212,7 @@ class Reader:
     def _schedule(self, source: Source, node: ast.expr, name: str, task: Any, keywords: Mapping[str, ast.expr]) -> None:
         rhythm = self._rhythm(source, keywords.get("schedule"))
         if not isinstance(task, str) or rhythm is None:
-            reason = "its rhythm is no crontab, timedelta or number that stands in the code, or cron reads it otherwise"
+            reason = "its schedule is not a literal crontab, timedelta or number, or cron would read it differently"
             self._findings.gap(source, node, f"schedule {name}: {code_of(node)}", reason)
             return
         words = dict([rhythm])
@@ -230,7 +228,7 @@ class Reader:
             words["payload"] = literal(payload)
         if "options" in keywords:
             self._findings.gap(
-                source, keywords["options"], f"schedule {name}: options", "say them where the task is declared"
+                source, keywords["options"], f"schedule {name}: options", "set them in the declaration of the task"
             )
         handler = handler_task.name if handler_task else task
         self._findings.inventory.schedules.append(
@@ -254,14 +252,14 @@ class Reader:
 def _add_attempts(
     task: FoundTask, keywords: Mapping[str, ast.expr], options: Mapping[str, Any], *, retries: bool
 ) -> None:
-    """Say how often a task is tried: Celery repeats what was told to be, and with late acks what was lost."""
+    """Add the number of attempts: Celery retries only where the task says so, and lost tasks with late acks."""
     has_autoretry = "autoretry_for" in keywords
     if not (has_autoretry or retries):
         acks_late = options.get("acks_late") is True
         task.words["max_attempts"] = "3" if acks_late else "1"
         if acks_late:
             task.words["retry"] = "immediate()"
-            task.notes.append(ERRORS.format(errors="to be repeated"))
+            task.notes.append(ERRORS.format(errors="to be retried"))
         return
     words = options.get("retry_kwargs")
     most = options.get("max_retries", 3)
@@ -313,7 +311,7 @@ def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
-    """The setting that something is assigned to: of `conf`, of Django's settings, or of a module of settings."""
+    """Return the setting that is assigned: of `conf`, of Django's settings, or of a settings module."""
     match target:
         case ast.Attribute(value=ast.Attribute(attr="conf") | ast.Name(id="conf"), attr=name):
             return todays_name(name)
@@ -324,7 +322,7 @@ def _setting(target: ast.expr, *, among_settings: bool) -> str | None:
 
 
 def _matters(value: Any, *, when_off: bool) -> bool:
-    """Whether what is said differs from what is so without it."""
+    """Return whether an option differs from its default."""
     return value is UNKNOWN or bool(value) != when_off
 
 

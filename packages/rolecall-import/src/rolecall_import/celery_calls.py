@@ -1,4 +1,4 @@
-"""What to write for each call of Celery's: `delay`, `apply_async`, what is composed of signatures, results."""
+"""Translates Celery's calls: `delay`, `apply_async`, composed signatures and results."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
 CANVAS = {"celery.chain": "chain", "celery.group": "group", "celery.chord": "chord"}
 CANVAS |= {f"celery.canvas.{kind}": kind for kind in CANVAS.values()}
 CANVAS_HINTS = {
-    "chain": "let each go on with the next one, in its handler: ctx.continue_with(following.task(result)); "
+    "chain": "let each handler continue with the next one: ctx.continue_with(following.task(result)); "
     "and enqueue the first:",
     "group": "one statement for all of them:",
-    "chord": "a handler with @app.task(gather=...) spawns the header by ctx.spawn(...); its gather step reads "
-    "ctx.children(), and does what the body did. The header as tasks:",
+    "chord": "a handler with @app.task(gather=...) spawns the header with ctx.spawn(...); its gather step reads "
+    "ctx.children(), and does the work of the body. The header as tasks:",
 }
 CALL_OPTIONS = {"countdown": "after", "eta": "scheduled_for", "expires": "expires", "priority": "priority"}
 CALL_OPTIONS |= {"queue": "role", "time_limit": "timeout"}
-RESULT_HINT = "client.get(task) tells state and result, client.wait(task, timeout=...) waits for them"
+RESULT_HINT = "client.get(task) reads state and result, client.wait(task, timeout=...) waits for them"
 
 
 class Calls:
-    """Reads calls, once it is known which tasks and apps there are."""
+    """Reads calls, once all tasks and apps are known."""
 
     def __init__(self, findings: Findings, tasks: Mapping[str, FoundTask], apps: set[str]) -> None:
         self._findings = findings
@@ -36,7 +36,7 @@ class Calls:
         self._apps = apps
 
     def read(self, source: Source, node: ast.expr) -> bool:
-        """Tell what to write for a call; return whether it was one of Celery's."""
+        """Record the replacement of a call; return whether it was one of Celery's."""
         canvas = _unwrap(node)
         if (kind := self._canvas(source, canvas)) is not None:
             self._compose(source, node, canvas, kind)
@@ -53,9 +53,7 @@ class Calls:
         elif full_name.endswith(".send_task") and self._findings.full_name(source, node.func.value) in self._apps:  # type: ignore[attr-defined]  # it is dotted
             self._read_send_task(source, node)
         elif ".control." in f".{full_name}" and self._findings.full_name(source, _root(node.func)) in self._apps:
-            reason = (
-                "`rolecall tasks cancel`, `workers list` and `workers drain` tell workers what to do, and client.cancel"
-            )
+            reason = "`rolecall tasks cancel`, `workers list` and `workers drain` control workers, and client.cancel"
             self._findings.gap(source, node, code_of(node), reason)
         else:
             return False
@@ -89,7 +87,7 @@ class Calls:
         return True
 
     def _options(self, source: Source, node: ast.Call) -> dict[str, str]:
-        """The options of a call as ours; what has none is told as a gap."""
+        """Return the options of a call as Rolecall's, and report those without an equivalent as gaps."""
         ours: dict[str, str] = {}
         for word, value in options_of(node).items():
             if word in CALL_OPTIONS:
@@ -100,7 +98,7 @@ class Calls:
                 self._findings.gap(
                     source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
                 )
-        if "after" in ours and "expires" in ours:  # there it counts from the call, here from when the task is due
+        if "after" in ours and "expires" in ours:  # Celery counts from the call, Rolecall from the due time
             ours["expires"] += f" - {ours['after']}"
         return ours
 
@@ -155,7 +153,7 @@ class Tasks(ast.NodeTransformer):
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
-    """What a chain has one after the other, as `chain(a, b)` or `a | b`."""
+    """Return the elements of a chain, as in `chain(a, b)` or `a | b`."""
     if isinstance(node, ast.BinOp):
         return [*_parts(node.left), node.right]
     return list(node.args) if isinstance(node, ast.Call) and not is_signature(node) else [node]
@@ -175,12 +173,12 @@ def _continuations(parts: Sequence[ast.expr]) -> Iterator[str]:
 
 
 def _is_one(node: ast.expr) -> bool:
-    """Whether a group is made of one list or generator."""
+    """Return whether the group has a single list or generator as its argument."""
     return isinstance(node, ast.Call) and len(node.args) == 1 and not isinstance(node.args[0], ast.Call)
 
 
 def _spread(node: ast.Call) -> str:
-    """The arguments of `apply_async(args, kwargs)` as those of a call."""
+    """Return the arguments of `apply_async(args, kwargs)` as those of a plain call."""
     options = options_of(node)
     positional = node.args[0] if node.args else options.get("args")
     keyword_arguments = node.args[1] if len(node.args) > 1 else options.get("kwargs")
@@ -200,7 +198,7 @@ def _spread(node: ast.Call) -> str:
 
 
 def _unwrap(node: ast.expr) -> ast.expr:
-    """What a call enqueues: the chain of `chain(...).delay()`, the chord of `chord(header)(body)`."""
+    """Return the canvas that a call enqueues: that of `chain(...).delay()` or `chord(header)(body)`."""
     if isinstance(node, ast.Call):
         match node.func:
             case ast.Attribute(value=value, attr="delay" | "apply_async" | "get"):
@@ -211,7 +209,7 @@ def _unwrap(node: ast.expr) -> ast.expr:
 
 
 def _root(node: ast.expr) -> ast.expr:
-    """The app of `app.control.revoke`."""
+    """Return the app of `app.control.revoke`."""
     while isinstance(node, ast.Attribute) and node.attr != "control":
         node = node.value
     return node.value if isinstance(node, ast.Attribute) else node

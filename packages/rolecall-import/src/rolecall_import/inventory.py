@@ -1,4 +1,4 @@
-"""What was found in a code base of another system, and what stands for it here."""
+"""The contents of another system's code base, with their equivalents in Rolecall."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["FoundCall", "FoundSchedule", "FoundTask", "Gap", "Inventory", "Param
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A line of a file, which is named from the folder that was read."""
+    """A line of a file. Its path is relative to the folder that was read."""
 
     file: str
     line: int
@@ -30,9 +30,9 @@ class Parameter:
 
 @dataclass(slots=True, kw_only=True)
 class FoundTask:
-    """A task of theirs, as a handler of ours; `words` are those of `app.task(...)`, as code.
+    """A task of the other system as a Rolecall handler; `words` are the arguments of `app.task(...)`, as code.
 
-    `function` is what it is called in the module, `imports` what its annotations need, `notes` what to know of it.
+    `function` is the name in the module, `imports` are those of the annotations, `notes` are remarks for the reader.
     """
 
     name: str
@@ -48,7 +48,7 @@ class FoundTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSchedule:
-    """A schedule of theirs; `task` is the handler's name, `words` are those of `app.schedule(...)`, as code."""
+    """A schedule; `task` is the handler's name, `words` are the arguments of `app.schedule(...)`, as code."""
 
     name: str
     task: str
@@ -58,7 +58,7 @@ class FoundSchedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCall:
-    """A place that enqueues, or asks for a result, and what to write there."""
+    """A place that enqueues a task or reads a result, and its replacement."""
 
     place: Place
     code: str
@@ -67,7 +67,7 @@ class FoundCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """What has no equivalent, or none that a reader of code could write, and why."""
+    """Code without an equivalent, or whose equivalent cannot be derived from the code, and the reason."""
 
     place: Place
     code: str
@@ -95,7 +95,7 @@ class Inventory:
     unread: Sequence[Unread] = ()
 
     def in_order(self) -> Inventory:
-        """Sort by place, so that the same code is told the same way."""
+        """Sort by place, so that the same code gives the same report."""
         self.tasks.sort(key=lambda task: (task.place, task.name))
         self.schedules.sort(key=lambda schedule: (schedule.place, schedule.name))
         self.calls.sort(key=lambda call: (call.place, call.code))

@@ -26,7 +26,7 @@ def module_text(inventory: Inventory, app: str) -> str:
 
 
 def _head(inventory: Inventory, code: str) -> Iterator[str]:
-    yield f'"""What was declared for {TITLES[inventory.system]}, as `rolecall import {inventory.system}` wrote it."""'
+    yield f'"""The declarations for {TITLES[inventory.system]}, converted by `rolecall import {inventory.system}`."""'
     yield ""
     yield "from __future__ import annotations"
     yield ""
@@ -81,20 +81,20 @@ def _schedules(inventory: Inventory) -> Iterator[str]:
 
 def _remarks(inventory: Inventory) -> Iterator[str]:
     if inventory.calls:
-        yield "# What to write where tasks are enqueued, or asked for. A handler's enqueue(...) goes by the Client that"
-        yield "# was last made with this app; moments need a time zone."
+        yield "# Replacements for the calls that enqueue or read tasks. A handler's enqueue(...) uses the Client that"
+        yield "# was last made with this app; times need a time zone."
         for call in inventory.calls:
             yield f"#\n# {call.place}: {call.code}"
             yield from (f"#     {line}" for line in call.instead.splitlines())
         yield ""
     if inventory.gaps:
-        yield "# What has no equivalent that could be written here:"
+        yield "# Code without an equivalent that could be written here:"
         for gap in inventory.gaps:
             yield f"#\n# {gap.place}: {gap.code}"
             yield from _comment(gap.reason, "    ")
         yield ""
     if inventory.unread:
-        yield "# What could not be read:"
+        yield "# Files that could not be read:"
         yield from (f"# {each.file}: {each.problem}" for each in inventory.unread)
         yield ""
 

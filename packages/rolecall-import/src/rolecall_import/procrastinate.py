@@ -1,4 +1,4 @@
-"""Reads a Procrastinate code base: its tasks, locks, retry strategies, periodic tasks, and every place that defers."""
+"""Reads a Procrastinate code base: its tasks, locks, retry strategies and periodic tasks, and all calls that defer."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ OPTIONS = {
 OPTIONS |= {"connection": "connection"}
 ONCE = 'Dedupe(mode="error", scope="pending")'
 TIMESTAMP = (
-    "it was given the moment for which it ran as `timestamp`, which no schedule gives here: ctx.task.scheduled_for "
-    "is it, but for the jitter"
+    "it received its fire time as `timestamp`, which schedules do not pass here: "
+    "use ctx.task.scheduled_for, which includes the jitter"
 )
 REFUSED = {
     "aliases": "a handler has one name: declare a second one that calls the same function",
@@ -54,22 +54,22 @@ MANAGER_HINT = (
     "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
 )
 STALLED_HINT = (
-    "nothing needs to look for stalled jobs: what a lost worker held is claimable again when its lease has ended"
+    "no code needs to look for stalled jobs: tasks of a lost worker can be claimed again after their lease"
 )
 
 
 def read_procrastinate(sources: Sources) -> Inventory:
-    """Return what is declared, scheduled and deferred; nothing is imported."""
+    """Return the declarations, schedules and deferring calls. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._findings = Findings("procrastinate", sources)
         self._apps: set[str] = set()
-        # The namespaces of blueprints, which stand before the names of their tasks.
+        # The namespaces of blueprints, which prefix the names of their tasks.
         self._namespaces: dict[str, str] = {}
         self._tasks: dict[str, FoundTask] = {}
 
@@ -102,7 +102,7 @@ class Reader:
 
     def _read_decorators(self, source: Source, function: Function) -> None:
         task: FoundTask | None = None
-        # The nearest one to the function is applied first.
+        # The decorator nearest to the function is applied first.
         for decorator in reversed(function.decorator_list):
             if not self._is_ours(source, decorator):
                 continue
@@ -139,16 +139,14 @@ class Reader:
             task.words["key"] = literal(options["lock"])
         if isinstance(options.get("queueing_lock"), str):
             task.words["dedupe_key"] = literal(options["queueing_lock"])
-            task.notes.append(
-                f"a second one that waits was refused: using(dedupe={ONCE}); by default it is dropped here"
-            )
+            task.notes.append(f"a second waiting job was rejected: using(dedupe={ONCE}); by default it is dropped here")
         if options.get("priority"):
-            task.notes.append(f"each job had priority={code_of(keywords['priority'])}: say it by using(priority=...)")
+            task.notes.append(f"each job had priority={code_of(keywords['priority'])}: set it with using(priority=...)")
         for word, node in keywords.items():
             if word in REFUSED:
                 self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
             elif options[word] is UNKNOWN and word != "retry":
-                task.notes.append(f"{word}={code_of(node)}: only your code knows its value")
+                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
         self._tasks[name] = task
         self._findings.add(source, function, task)
         return task
@@ -166,7 +164,7 @@ class Reader:
         ):
             task.words["max_attempts"] = "5"
             task.notes.append(
-                f"retry={code_of(retry) if retry else ''}: a strategy of your own; raise Retry(after=...) says the same"
+                f"retry={code_of(retry) if retry else ''}: a custom strategy; raise Retry(after=...) sets the delay"
             )
             return
         most = value_of(keywords.get("max_attempts")) if "max_attempts" in keywords else None
@@ -174,13 +172,13 @@ class Reader:
         task.words["retry"] = _policy({word: value_of(node) for word, node in keywords.items()})
         if "retry_exceptions" in keywords:
             errors = code_of(keywords["retry_exceptions"])
-            task.notes.append(f"every error is repeated: raise PermanentFailure for those that are not {errors}")
+            task.notes.append(f"every error is retried: raise PermanentFailure for those that are not {errors}")
 
     def _schedule(self, source: Source, decorator: ast.expr, task: FoundTask) -> None:
         keywords = options_of(decorator)
         cron = value_of(keywords.get("cron"))
         if not isinstance(cron, str) or len(cron.split()) != 5:  # noqa: PLR2004 - the fields of a cron expression
-            reason = "a cron expression has five fields here, and no seconds: app.schedule(every=...) has"
+            reason = "a cron expression has five fields here, without seconds; app.schedule(every=...) accepts seconds"
             self._findings.gap(source, decorator, code_of(decorator), reason)
             return
         words = {"cron": literal(cron)}
@@ -222,7 +220,7 @@ class Reader:
         return False
 
     def _task_and_options(self, source: Source, node: ast.expr) -> tuple[str, dict[str, str]] | None:
-        """The task that something defers, as code, and its options: `greet`, `greet.configure(...)` or by its name."""
+        """Return the deferred task as code, with its options: `greet`, `greet.configure(...)` or a name."""
         if self._findings.task_of(source, node):
             return code_of(node), {}
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -250,7 +248,7 @@ class Reader:
         return ours
 
     def _read_defer(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:
-        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - as it was asked for
+        assert isinstance(node.func, ast.Attribute)  # noqa: S101 - the caller has checked it
         verb = node.func.attr
         if verb in BATCHES:
             many = ", ".join(f"{name}{using_code(options)}.task(**{code_of(each)})" for each in node.args)
@@ -262,7 +260,7 @@ class Reader:
 
 
 def _policy(options: Mapping[str, Any]) -> str:
-    """Theirs adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; ours has one of them."""
+    """Procrastinate adds up `wait + linear_wait * n + exponential_wait ** (n + 1)`; a Rolecall policy has one term."""
     known = {word: value for word, value in options.items() if isinstance(value, int) and value}
     if base := known.get("exponential_wait"):
         return f"exponential(first={base + known.get('wait', 0)}, factor={base}, cap=86400, jitter=0)"

@@ -1,4 +1,4 @@
-"""What the readers of all systems need: values that stand in code as such, and functions as handlers of ours."""
+"""Shared code of the readers: literal values, and functions as Rolecall handlers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
     "value_of",
 ]
 
-# What only running the code would tell.
+# A value that is known only when the code runs.
 UNKNOWN: Any = object()
-INNER = "it is declared within a function or a class: declare it at the top of a module"
+INNER = "it is declared inside a function or a class: declare it at the top level of a module"
 OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -44,45 +44,45 @@ OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 UNITS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
 RESERVED_NAMES = frozenset({"ctx"})
-# What a module of ours has already; and what the database takes for a name.
+# Names that the generated module already defines, and names that the database accepts.
 MODULE_NAMES = frozenset({"Any", "App", "Context", "Dedupe", "app", "exponential", "immediate", "linear"})
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 LONGEST = 160
 
 
 class Findings:
-    """What a reader has found so far, and what names mean to it."""
+    """The findings of a reader, and the meaning of names."""
 
     def __init__(self, system: str, sources: Sources) -> None:
         self.sources = sources
         self.inventory = Inventory(system=system, files=len(sources.files), unread=sources.unread)
-        # By the name of the function in full.
+        # By the full name of the function.
         self._functions: dict[str, FoundTask] = {}
 
     def add(self, source: Source, function: Function, task: FoundTask) -> None:
-        """Take a task of a function."""
+        """Record the task of a function."""
         self._functions[f"{source.module}.{function.name}"] = task
         self.inventory.tasks.append(task)
 
     def task_of(self, source: Source, node: ast.AST) -> FoundTask | None:
-        """The task that a name means."""
+        """Return the task that a name refers to."""
         return self._functions.get(self.full_name(source, node))
 
     def full_name(self, source: Source, node: ast.AST) -> str:
-        """What a dotted name means in full; nothing for other code."""
+        """Return the full name that a dotted name refers to, or an empty string for other code."""
         return self.sources.full_name(source, node) or ""
 
     def call(self, source: Source, node: ast.expr, instead: str) -> None:
-        """Take a call, and what to write for it."""
+        """Record a call and its replacement."""
         self.inventory.calls.append(FoundCall(place=source.place(node), code=code_of(node), instead=instead))
 
     def gap(self, source: Source, node: ast.expr, code: str, reason: str) -> None:
-        """Take what has no equivalent."""
+        """Record code without an equivalent."""
         self.inventory.gaps.append(Gap(place=source.place(node), code=code, reason=reason))
 
 
 def literal(value: Any) -> str:
-    """The code of a plain value."""
+    """Return a plain value as code."""
     match value:
         case str():
             inside = repr(f"'{value}")[2:-1]
@@ -98,13 +98,13 @@ def literal(value: Any) -> str:
 
 
 def code_of(node: ast.AST) -> str:
-    """The code of a node in one line, cut where it is long."""
+    """Return the code of a node in one line, truncated if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def value_of(node: ast.expr | None) -> Any:
-    """Return the value of a literal, also of `60 * 60`; UNKNOWN for what only running it would tell."""
+    """Return the value of a literal or of arithmetic such as `60 * 60`, otherwise UNKNOWN."""
     if node is None:
         return UNKNOWN
     try:
@@ -122,7 +122,7 @@ def value_of(node: ast.expr | None) -> Any:
 
 
 def seconds(node: ast.expr | None) -> float | None:
-    """Return the seconds of a number, or of a `timedelta(minutes=5)` or `{"minutes": 5}`; None where nobody knows."""
+    """Return the seconds of a number, `timedelta(minutes=5)` or `{"minutes": 5}`, or None if they are unknown."""
     value = value_of(node)
     if isinstance(value, Mapping):
         return _sum_units(value)
@@ -142,23 +142,23 @@ def _sum_units(parts: Mapping[str, Any]) -> float | None:
 
 
 def options_of(call: ast.expr) -> dict[str, ast.expr]:
-    """The keywords of a call, `**more` as `**`; none for what is no call."""
+    """Return the keyword arguments of a call, with `**more` as `**`; none for other code."""
     return {word.arg or "**": word.value for word in call.keywords} if isinstance(call, ast.Call) else {}
 
 
 def arguments_as_code(call: ast.Call, without: Iterable[str] = (), skipping: int = 0) -> str:
-    """The arguments of a call as code, but the first ones and some keywords."""
+    """Return the arguments of a call as code, without the first ones and some keywords."""
     words = [word for word in call.keywords if word.arg not in set(without)]
     return ", ".join([*map(ast.unparse, call.args[skipping:]), *map(ast.unparse, words)])
 
 
 def using_code(options: Mapping[str, str]) -> str:
-    """`.using(after=60)`, or nothing where there are no options."""
+    """Return `.using(after=60)`, or an empty string if there are no options."""
     return f".using({', '.join(f'{word}={code}' for word, code in options.items())})" if options else ""
 
 
 def constant_policy(delay: float) -> str:
-    """The policy that always waits as long."""
+    """Return the policy with a constant delay."""
     return f"linear(step={literal(delay)}, cap={literal(delay)})" if delay else "immediate()"
 
 
@@ -186,21 +186,21 @@ def read_task(sources: Sources, source: Source, function: Function, name: str, *
 
 
 def payload_of(task: FoundTask | None, keywords: Mapping[str, ast.expr]) -> dict[str, Any] | str:
-    """Return the payload of a schedule from its `args` and `kwargs`, or a sentence on why there is none."""
+    """Return the payload of a schedule from its `args` and `kwargs`, or a sentence that says why there is none."""
     args = value_of(keywords["args"]) if "args" in keywords else ()
     words = value_of(keywords["kwargs"]) if "kwargs" in keywords else {}
     if UNKNOWN in (args, words) or (args and task is None):
-        return "its arguments do not stand in the code as such"
+        return "its arguments are not literals"
     if task is None:
         return dict(words or {})
     payload = {**dict(zip((each.name for each in task.parameters), args or (), strict=False)), **(words or {})}
     for each in task.parameters:
         if each.name not in payload and each.default is None:
-            return f"it gives no {each.name}, which the task needs"
+            return f"it does not pass {each.name}, which the task needs"
         if each.name in payload and not _fits(payload[each.name], each.annotation):
-            return f"it gives {literal(payload[each.name])} for {each.name}, which is to be a {each.annotation}"
+            return f"it passes {literal(payload[each.name])} for {each.name}, which must be a {each.annotation}"
     if unknown := payload.keys() - {each.name for each in task.parameters}:
-        return f"it gives {min(unknown)}, which the task does not take"
+        return f"it passes {min(unknown)}, which the task does not accept"
     return payload
 
 
@@ -209,18 +209,18 @@ def _fits(value: Any, annotation: str) -> bool:
 
 
 def valid_name(name: str, notes: list[str]) -> str:
-    """Return a name as the database takes it, and note where it had to be changed."""
+    """Return a name in a form that the database accepts, and note a change."""
     if NAME.fullmatch(name):
         return name
     replacement = re.sub(r"[^A-Za-z0-9_.-]", "-", name)[-63:].lstrip("0123456789_.-") or "unnamed"
     notes.append(
-        f"its name was {name}: here it has letters, digits, _, . and -, begins with a letter, and has 63 at most"
+        f"its name was {name}: here a name begins with a letter and has at most 63 letters, digits, _, . and -"
     )
     return replacement
 
 
 def make_functions_unique(tasks: Iterable[FoundTask]) -> None:
-    """Give each task a function of another name."""
+    """Give each task a function with a unique name."""
     used_names = set(MODULE_NAMES)
     for task in tasks:
         base_name = task.function
@@ -252,7 +252,7 @@ def _parameter(
     if each.annotation is not None:
         required = _required_imports(sources, source, each.annotation)
         if required is None:
-            task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and write it for Any")
+            task.notes.append(f"{each.arg} was {code_of(each.annotation)}: import that type, and use it instead of Any")
         else:
             annotation = ast.unparse(each.annotation)
             imports |= required
@@ -266,12 +266,12 @@ def _parameter(
     name = each.arg
     if name in RESERVED_NAMES or keyword.iskeyword(name):
         name = f"{name}_"
-        task.notes.append(f"{each.arg} is called {name}: {each.arg} is the context here")
+        task.notes.append(f"{each.arg} is renamed to {name}: the name {each.arg} is reserved")
     return Parameter(name=name, annotation=annotation, default=code)
 
 
 def _required_imports(sources: Sources, source: Source, annotation: ast.expr) -> set[str] | None:
-    """The imports that an annotation needs, of the standard library; None where it needs others."""
+    """Return the imports from the standard library that an annotation needs, or None if it needs others."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return None
     required: set[str] = set()

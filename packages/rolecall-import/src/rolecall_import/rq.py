@@ -1,4 +1,4 @@
-"""Reads an RQ code base: which functions are enqueued and how, `@job`, what runs by the clock."""
+"""Reads an RQ code base: enqueued functions and their options, `@job`, and scheduled jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GETTERS = frozenset({"django_rq.get_queue"})
 JOB = frozenset({"rq.decorators.job", "django_rq.job", "django_rq.decorators.job", "rq.job"})
 SCHEDULERS = frozenset({"rq_scheduler.Scheduler", "rq_scheduler.scheduler.Scheduler", "rq.cron.CronScheduler"})
 FETCH = frozenset({"rq.job.Job.fetch", "rq.Job.fetch"})
-# Where the function stands among the arguments of each way to enqueue.
+# The position of the function among the arguments of each call that enqueues.
 ENQUEUES = {"enqueue": 0, "enqueue_call": 0, "enqueue_in": 1, "enqueue_at": 1}
 JOB_OPTIONS = frozenset(
     {"at_front", "depends_on", "description", "failure_ttl", "group_id", "job_id", "job_timeout", "meta", "on_failure"}
@@ -53,35 +53,35 @@ JOB_OPTIONS = frozenset(
     | {"webhooks"}
 )
 REFUSED = {
-    "at_front": "priority= says which task comes first: the higher, from -100 to 100",
-    "failure_ttl": "app.role(name, keep_failed=...) says how long failed tasks are kept",
-    "job_id": "ids are numbers that the database gives: keep the id of the answer, and say dedupe_key= for once only",
-    "meta": "what a task is to know is a field of its payload; what it tells while it runs is ctx.info({...})",
-    "on_failure": "enqueue a task that needs this one by Need(task, on_failure='ignore'), and look at ctx.needs()",
-    "on_stopped": "a handler that must stop is told by ctx.aborted and ctx.check()",
+    "at_front": "priority= orders tasks, from 100 (first) to -100",
+    "failure_ttl": "app.role(name, keep_failed=...) sets how long failed tasks are kept",
+    "job_id": "ids are numbers that the database assigns: store the returned id, and use dedupe_key= to enqueue once",
+    "meta": "pass data in fields of the payload; report facts while the task runs with ctx.info({...})",
+    "on_failure": "enqueue a task with Need(task, on_failure='ignore'), and read ctx.needs() in its handler",
+    "on_stopped": "ctx.aborted and ctx.check() show a handler that it must stop",
     "on_success": "in the handler: ctx.follow_up(following.task(...))",
-    "pipeline": "enqueue by connection=, in your transaction, or all at once by client.enqueue_many",
-    "rate_limit": "there is no limit by time: key= and app.keys(..., capacity=n) bound how many run at once",
-    "repeat": "app.schedule(every=...) repeats for ever; a handler that is done so many times enqueues the next itself",
-    "result_ttl": "app.role(name, keep_completed=...) says how long results are kept",
+    "pipeline": "enqueue with connection=, in your transaction, or all at once with client.enqueue_many",
+    "rate_limit": "there is no rate limit: key= and app.keys(..., capacity=n) limit how many run at once",
+    "repeat": "app.schedule(every=...) repeats without end; for a limited number, the handler enqueues the next task",
+    "result_ttl": "app.role(name, keep_completed=...) sets how long results are kept",
     "unique": "dedupe_key= makes tasks unique",
-    "webhooks": "an event sink hears of each end: App(sinks=[...])",
+    "webhooks": "an event sink receives every outcome: App(sinks=[...])",
 }
-FETCH_HINT = "client.get(task) tells state, result and error; client.cancel(id) cancels"
+FETCH_HINT = "client.get(task) reads state, result and error; client.cancel(id) cancels"
 CURRENT_JOB_HINT = "get_current_job() is ctx: declare the parameter `ctx: Context`"
 
 
 def read_rq(sources: Sources) -> Inventory:
-    """Return what is declared, enqueued and scheduled; nothing is imported."""
+    """Return the declarations, enqueuing calls and schedules. Imports nothing."""
     return Reader(sources).read()
 
 
 class Reader:
-    """What is known while the files are gone through."""
+    """The findings while the files are read."""
 
     def __init__(self, sources: Sources) -> None:
         self._findings = Findings("rq", sources)
-        # Variables by their names in full: queues with what they are called and how long their jobs may take.
+        # By full names of variables: queues with their names and the timeouts of their jobs.
         self._queues: dict[str, tuple[str, float]] = {}
         self._schedulers: dict[str, str] = {}
         self._definitions = {
@@ -93,7 +93,7 @@ class Reader:
         for source, target, value in self._findings.sources.assignments():
             self._read_variable(source, target, value)
         self._read_decorators()
-        # Functions become tasks by being enqueued, wherever that is.
+        # A function becomes a task when it is enqueued anywhere.
         for source, node, _ in self._findings.sources.calls():
             if isinstance(node, ast.Call) and (place := self._enqueues(source, node)) is not None:
                 self._enqueued_task(source, node, place)
@@ -136,7 +136,7 @@ class Reader:
         return self._new_queue(source, node) or self._queues.get(self._findings.full_name(source, node))
 
     def _enqueues(self, source: Source, node: ast.Call) -> int | None:
-        """Where the function stands in a call that enqueues one; None for other calls."""
+        """Return the position of the function in a call that enqueues one, otherwise None."""
         if not isinstance(node.func, ast.Attribute):
             return 0 if self._findings.full_name(source, node.func) == "django_rq.enqueue" else None
         if self._findings.full_name(source, node.func) == "django_rq.enqueue":
@@ -148,7 +148,7 @@ class Reader:
         return ENQUEUES.get(node.func.attr) if known else None
 
     def _enqueued_task(self, source: Source, node: ast.Call, place: int) -> FoundTask | None:
-        """The task that a call enqueues; one that was not known yet is taken among the tasks."""
+        """Return the task that a call enqueues, and add it if it is new."""
         reference = node.args[place] if len(node.args) > place else options_of(node).get("func")
         if reference is None:
             return None
@@ -196,7 +196,7 @@ class Reader:
         if place is not None and (task := self._enqueued_task(source, node, place)) is not None:
             self._write(source, node, place, task)
         elif place is not None:
-            self._findings.gap(source, node, code_of(node), "the function is not among those that were read")
+            self._findings.gap(source, node, code_of(node), "the function was not found")
         elif (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "delay"
@@ -261,14 +261,14 @@ class Reader:
         most = value_of(keywords.get("max") or (node.args[0] if isinstance(node, ast.Call) and node.args else None))
         interval = value_of(keywords.get("interval"))
         if isinstance(interval, list) and interval:
-            reason = f"interval={interval}: Retry(after=...), raised by the handler, waits as long as it says"
+            reason = f"interval={interval}: raise Retry(after=...) in the handler to set each delay"
             self._findings.gap(source, node, code_of(node), reason)
             interval = interval[0]
         delay = interval if isinstance(interval, int | float) else 0
         return {"max_attempts": str(most + 1) if isinstance(most, int) else "4", "retry": constant_policy(delay)}
 
     def _read_schedule(self, source: Source, node: ast.Call, queue: str) -> None:
-        """`scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
+        """Read `scheduler.cron(...)`, `scheduler.schedule(...)` and `cron.register(...)`."""
         keywords = options_of(node)
         reference = keywords.get("func") or next(
             iter(node.args[1 if code_of(node.func).endswith(".cron") else 0 :]), None
@@ -281,9 +281,7 @@ class Reader:
         )
         rhythm = _rhythm(value_of(cron), seconds(keywords.get("interval")))
         if name not in self._definitions or rhythm is None:
-            self._findings.gap(
-                source, node, code_of(node), "its function or its rhythm does not stand in the code as such"
-            )
+            self._findings.gap(source, node, code_of(node), "its function or its schedule is not a literal")
             return
         queue_name = value_of(keywords.get("queue_name"))
         task = self._tasks.get(name) or self._add(
@@ -299,7 +297,7 @@ class Reader:
 
 
 def _limit(node: ast.expr | None) -> float | None:
-    """Seconds, which RQ also reads from texts such as "2m"."""
+    """Return the seconds of a timeout, which RQ also accepts as text such as "2m"."""
     value = value_of(node)
     try:
         return read_duration(value) if isinstance(value, str) else seconds(node)
@@ -314,7 +312,7 @@ def _rhythm(cron: Any, every: float | None) -> tuple[str, str] | None:
 
 
 def _arguments(node: ast.Call, skipping: int) -> str:
-    """The arguments that the function is given, without those of the job."""
+    """Return the arguments of the function, without those of the job."""
     keywords = options_of(node)
     parts = [*map(ast.unparse, node.args[skipping:])]
     for word, value in keywords.items():

@@ -1,4 +1,4 @@
-"""The Python files below a folder as syntax trees, and what a name in them means; nothing is imported or run."""
+"""The Python files below a folder as syntax trees, and the meaning of names in them. Nothing is imported or run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rolecall_import.inventory import Place, Unread
 
 __all__ = ["Function", "Source", "Sources", "read_sources"]
 
-# What people install or build beside their own code.
+# Folders of installed packages and build results.
 IGNORED_FOLDERS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(slots=True)
 class Source:
-    """One file; `names` are what its imports and its own top level bring, by what they are called in full."""
+    """A file; `names` maps the names of its imports and of its top level to full names."""
 
     file: str
     module: str
@@ -29,19 +29,19 @@ class Source:
     names: dict[str, str] = field(default_factory=dict)
 
     def place(self, node: ast.expr | ast.stmt) -> Place:
-        """Where a piece of code stands."""
+        """Return the place of a node."""
         return Place(self.file, node.lineno)
 
 
 @dataclass(slots=True)
 class Sources:
-    """The files that could be read, and those that could not."""
+    """The readable and the unreadable files."""
 
     files: Sequence[Source]
     unread: Sequence[Unread]
 
     def full_name(self, source: Source, node: ast.AST) -> str | None:
-        """Return in full what a dotted name means: `shop.tasks.greet`; None for other code."""
+        """Return the full form of a dotted name, such as `shop.tasks.greet`; None for other code."""
         match node:
             case ast.Name(id=name):
                 return self._follow_reexports(source.names.get(name, name))
@@ -52,21 +52,21 @@ class Sources:
                 return None
 
     def functions(self) -> Iterator[tuple[Source, Function]]:
-        """Every function at the top of a file."""
+        """Return every function at the top level of a file."""
         for source in self.files:
             for node in source.tree.body:
                 if isinstance(node, Function):
                     yield source, node
 
     def nested_definitions(self, kind: Any, *, top: bool = False) -> Iterator[tuple[Source, Any]]:
-        """Every function or class that does not stand at the top of a file; with `top`, those that do as well."""
+        """Return every function or class below the top level of a file; with `top`, also those at the top level."""
         for source in self.files:
             for node in ast.walk(source.tree):
                 if isinstance(node, kind) and (top or node not in source.tree.body):
                     yield source, node
 
     def assignments(self) -> Iterator[tuple[Source, ast.expr, ast.expr]]:
-        """Everything that something is assigned to, and the value."""
+        """Return every assignment target with its value."""
         for source in self.files:
             for node in ast.walk(source.tree):
                 if isinstance(node, ast.Assign):
@@ -76,9 +76,9 @@ class Sources:
                     yield source, node.target, node.value
 
     def calls(self) -> Iterator[tuple[Source, ast.expr, set[ast.AST]]]:
-        """Every call and every `a | b`, the outer ones first, except decorators.
+        """Yield every call and every `a | b` except decorators, the outer ones first.
 
-        With each comes a set: add what was dealt with, and what stands within it is passed over.
+        Each comes with a set: nodes added to it are skipped along with everything inside them.
         """
         for source in self.files:
             handled: set[ast.AST] = set()
@@ -93,7 +93,7 @@ class Sources:
                         handled.update(ast.iter_child_nodes(node))
 
     def _follow_reexports(self, name: str) -> str:
-        """Follow a name through the modules that only pass it on."""
+        """Follow a name through the modules that re-export it."""
         for _ in range(10):
             module, _, last = name.rpartition(".")
             reexported = next((each.names.get(last) for each in self.files if each.module == module), None)
@@ -104,7 +104,7 @@ class Sources:
 
 
 def read_sources(path: Path) -> Sources:
-    """Read a file, or all files below a folder, in the order of their names. Raises ConfigError for no such path."""
+    """Read a file, or all files below a folder in the order of their names. Raises ConfigError for a missing path."""
     if not path.exists():
         raise ConfigError(f"there is no {str(path)!r}", variable="PATH", value=str(path))
     root = path if path.is_dir() else path.parent
@@ -136,12 +136,12 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _module(file: Path, root: Path) -> str:
-    """The module's name, as the packages around it make it."""
+    """Return the module's name, including the packages that contain it."""
     top = root
     while (top / "__init__.py").exists() and top.parent != top:
         top = top.parent
     parts = [*file.relative_to(top).with_suffix("").parts]
-    # What lies in `src` is imported without it.
+    # Modules in `src` are imported without it.
     if parts[0] == "src" and not (top / "src" / "__init__.py").exists() and len(parts) > 1:
         parts = parts[1:]
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)

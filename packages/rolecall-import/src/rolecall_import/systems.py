@@ -24,5 +24,5 @@ SYSTEMS: Mapping[str, Callable[[Sources], Inventory]] = {
 def read_code(system: str, path: Path) -> Inventory:
     """Read a file, or all files below a folder; raises ConfigError for another system, or no such path."""
     if system not in SYSTEMS:
-        raise ConfigError(f"{system!r} is none of {', '.join(SYSTEMS)}", variable="SYSTEM", value=system)
+        raise ConfigError(f"{system!r} is not one of {', '.join(SYSTEMS)}", variable="SYSTEM", value=system)
     return SYSTEMS[system](read_sources(path))

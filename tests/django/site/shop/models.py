@@ -1,4 +1,4 @@
-"""What is sold."""
+"""The tables of the shop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Order(models.Model):
-    """An order of a customer's."""
+    """A customer's order."""
 
     customer = models.TextField()
     receipt = models.TextField(default="")

@@ -15,7 +15,7 @@ from shop.models import Order
 
 @app.task(role="mail")
 def send_receipt(order_id: int) -> str:
-    """Write a receipt and keep it."""
+    """Write a receipt and store it."""
     order = Order.objects.get(pk=order_id)
     order.receipt = f"for {order.customer}"
     order.save()
@@ -24,7 +24,7 @@ def send_receipt(order_id: int) -> str:
 
 @app.task(role="mail")
 async def send_reminder(order_id: int) -> str:
-    """Do the same, awaited."""
+    """Write a reminder, in a coroutine."""
     order = await Order.objects.aget(pk=order_id)
     return f"remember, {order.customer}"
 
@@ -37,24 +37,24 @@ def refuse(ctx: Context) -> None:
 
 @app.task(role="reports", process=True)
 def count_orders() -> dict[str, int]:
-    """Count in a process of its own."""
+    """Count in a child process."""
     return {"orders": Order.objects.count(), "pid": os.getpid()}
 
 
 def count() -> int:
-    """Count here."""
+    """Count in this process."""
     return int(Order.objects.count())
 
 
 @app.task(role="reports")
 async def count_apart(ctx: Context) -> int:
-    """Let another process count."""
+    """Start a child process that counts."""
     return await ctx.in_process(count)
 
 
 @app.task(role="reports")
 def session() -> int:
-    """Tell which session of Postgres' this thread has."""
+    """Return the Postgres session of this thread."""
     with connection.cursor() as cursor:
         cursor.execute("select pg_backend_pid()")
         return int(cursor.fetchone()[0])
@@ -62,13 +62,13 @@ def session() -> int:
 
 @app.task(role="mail")
 def log_in(password: Annotated[str, Redacted]) -> Annotated[str, Redacted]:
-    """Handle what nobody is to read."""
+    """Handle a redacted value."""
     return password
 
 
 @app.task(role="settings")
 async def greet_abroad() -> list[str]:
-    """Return the language and time zone of this attempt, then choose those of one customer."""
+    """Return the language and time zone of this attempt, then activate those of one customer."""
     found = [translation.get_language(), timezone.get_current_timezone_name()]
     translation.activate("de")
     timezone.activate("Asia/Tokyo")

@@ -11,7 +11,7 @@ from shop.tasks import send_receipt
 
 @transaction.atomic
 def place_order(request: HttpRequest) -> HttpResponse:
-    """Place an order; the receipt is sent if and only if it stands."""
+    """Place an order. The receipt is sent if and only if the order is committed."""
     order = Order.objects.create(customer=request.GET["customer"])
     send_receipt.enqueue(order_id=order.pk)
     if order.customer == "nobody":

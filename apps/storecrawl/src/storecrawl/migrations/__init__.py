@@ -15,7 +15,7 @@ from rolecall import Migrations
 __all__ = ["grant_crawl_tables"]
 
 MIGRATIONS = Migrations(name="storecrawl", folder=files("storecrawl.migrations"))
-# Routes may hold the passwords of proxies. To refresh the statistics takes their owner: a task of one role alone.
+# Routes can contain the passwords of proxies. Only the owner can refresh the statistics: a task of one role.
 GRANTS = b"""\
 grant usage on schema storecrawl to rolecall_work, rolecall_operate, rolecall_read;
 grant select, insert, update, delete on all tables in schema storecrawl to rolecall_work, rolecall_operate;

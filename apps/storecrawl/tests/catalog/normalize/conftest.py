@@ -16,7 +16,7 @@ Record = dict[str, object]
 @pytest.fixture
 def captures() -> Path:
     if not CAPTURES.is_dir():
-        pytest.skip("the captured menus (CAPTURED_MENUS, else ../shared/data/menus) are not here")
+        pytest.skip("the captured menus (CAPTURED_MENUS, by default ../shared/data/menus) are not available")
     return CAPTURES
 
 

@@ -88,8 +88,8 @@ def attempts_in(attempts: Sequence[Attempt], now: datetime) -> list[AttemptRow]:
 
 def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
     """Return the timeline, oldest first."""
-    befores: list[TimelineEntry | None] = [None, *timeline]
-    return [_moment(entry, before) for before, entry in zip(befores, timeline, strict=False)]
+    predecessors: list[TimelineEntry | None] = [None, *timeline]
+    return [_moment(entry, before) for before, entry in zip(predecessors, timeline, strict=False)]
 
 
 def failures_in(timeline: Sequence[TimelineEntry]) -> list[FailedAttempt]:

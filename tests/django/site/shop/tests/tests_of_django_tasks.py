@@ -1,4 +1,4 @@
-"""Django's own tasks, from Django 6 on: what they mean to the pool, and what Django is told of them."""
+"""Django's own tasks, from Django 6: how they are stored in the pool, and what Django reports of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BACKEND = "rolecall.django.tasks.RolecallBackend"
 
 @skipUnless(settings.SIX, "Django has tasks from 6.0 on")
 class Tasks(TestCase):
-    """A task of Django's is one of the pool."""
+    """A task of Django's is a task of the pool."""
 
     def test_django_task_becomes_a_handler_and_its_queue_a_role(self) -> None:
         result = name_customer.enqueue(7)

@@ -1,4 +1,4 @@
-"""Our schema comes with `manage.py migrate`, and goes by no command of Django's."""
+"""`manage.py migrate` creates the schema, and no command of Django's removes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THERE = "select count(*) from pg_proc where proname = 'delete_task'"
 
 
 class Schema(SimpleTestCase):
-    """What is written here is committed, as our migrator has a connection of its own."""
+    """These tests commit, because the migrator has its own connection."""
 
     databases = frozenset({"default"})
 

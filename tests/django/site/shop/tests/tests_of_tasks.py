@@ -14,7 +14,7 @@ from shop.tasks import count_apart, count_orders, refuse, send_receipt, send_rem
 
 
 class Enqueued(TestCase):
-    """A task and the rows of a view stand together or not at all."""
+    """A task and the rows of a view are committed together or not at all."""
 
     def test_task_of_a_view_is_committed_with_its_rows(self) -> None:
         answer = self.client.get("/orders/", {"customer": "Ada"})
@@ -74,7 +74,7 @@ class Enqueued(TestCase):
 
 
 class EnqueuedAwaited(TestCase):
-    """The same in a coroutine, by the thread of Django's connections."""
+    """The same in a coroutine, through the thread of Django's connections."""
 
     async def test_task_is_enqueued_in_the_tests_transaction(self) -> None:
         stored = await send_receipt.aenqueue(order_id=7)

@@ -17,7 +17,7 @@ NAME_LIMIT = 40
 
 
 def parse_document(content: bytes) -> object:
-    """Parse a JSON document. Raises NotAMenu with what the content looks like if it is none."""
+    """Parse a JSON document. Raises NotAMenu, with a description of the content, for anything else."""
     if not content.strip():
         raise NotAMenu("the file is empty")
     plain = content.removeprefix(BYTE_ORDER_MARK)
