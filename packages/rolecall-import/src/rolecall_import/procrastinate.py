@@ -53,9 +53,7 @@ REFUSED = {
 MANAGER_HINT = (
     "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
 )
-STALLED_HINT = (
-    "no code needs to look for stalled jobs: tasks of a lost worker can be claimed again after their lease"
-)
+STALLED_HINT = "no code needs to look for stalled jobs: tasks of a lost worker can be claimed again after their lease"
 
 
 def read_procrastinate(sources: Sources) -> Inventory:

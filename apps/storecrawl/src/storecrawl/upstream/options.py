@@ -73,7 +73,7 @@ class RetryRule:
     random: Random
 
     def wait_after(self, failure: UpstreamFailure, failures_before: int, *, other_route: bool = False) -> float | None:
-        """Return the seconds to wait, 0 if another route can be tried at once (`other_route`), None to raise the failure."""
+        """Return the seconds to wait: 0 for another route at once (`other_route`), None to raise the failure."""
         if not failure.retryable or failures_before >= self.options.retries:
             return None
         if other_route:
