@@ -18,6 +18,13 @@ def test_no_modules_import_each_other_in_a_cycle_even_for_typing() -> None:
     assert not circles, "import cycles:\n" + "\n".join(" <-> ".join(circle) for circle in circles)
 
 
+def test_import_by_a_literal_name_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text('from importlib import import_module\nimport_module("b").run()\n')
+
+    assert list(_imported(file, {"b": tmp_path / "b.py"})) == ["b"]
+
+
 def test_import_cycle_is_found_among_other_imports() -> None:
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"a"}}
 
@@ -25,7 +32,7 @@ def test_import_cycle_is_found_among_other_imports() -> None:
 
 
 def _imports() -> Graph:
-    """Return the imports of each module, including those in functions and under `if TYPE_CHECKING`."""
+    """Return the imports of each module, also in functions, under `if TYPE_CHECKING` and by `import_module("name")`."""
     files = {_name(file): file for file in sorted((SOURCE / PACKAGE).rglob("*.py"))}
     return {name: set(_imported(file, files)) - {name} for name, file in files.items()}
 
@@ -42,6 +49,9 @@ def _imported(file: Path, modules: Mapping[str, Path]) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and (module := node.module or "") in modules:
             parts = [f"{module}.{alias.name}" for alias in node.names]
             yield from (part if part in modules else module for part in parts)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            texts = (word.value for word in node.args if isinstance(word, ast.Constant))
+            yield from (text for text in texts if text in modules)
 
 
 def _circles(graph: Graph) -> Iterator[list[str]]:

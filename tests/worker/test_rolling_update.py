@@ -26,7 +26,7 @@ MANY = 20
 
 
 def before() -> App:
-    """The release before."""
+    """The previous release of the app."""
     app = App("before")
 
     @app.task(role="work")

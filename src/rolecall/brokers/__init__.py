@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.brokers.door import RedisAway, RedisLink, RedisRefuses, Script, connect_redis
+from rolecall.brokers.door import connect_redis
+from rolecall.brokers.link import RedisAway, RedisLink, RedisRefuses, Script
 
 __all__ = ["RedisAway", "RedisLink", "RedisRefuses", "Script", "connect_redis"]

@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from rolecall.brokers.cuts import cuts_as_os_errors
-from rolecall.brokers.door import RedisAway, RedisRefuses, Script
+from rolecall.brokers.link import RedisAway, RedisRefuses, Script
 from rolecall.config.brokers import split_prefix
 
 __all__ = ["link_to"]

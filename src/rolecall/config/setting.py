@@ -21,7 +21,7 @@ OURS = "ROLECALL_"
 class Setting(Generic[T_co]):
     """A setting: an environment variable `name` and, optionally, a command-line `flag`.
 
-    `aliases` are other names for the variable, from other systems or earlier releases. `form` describes its text.
+    `aliases` are other names for the variable, from other systems. `form` describes its text.
     `default` is the default text, or empty if `meaning` describes what happens. A `foreign` variable is defined by
     others and has no name with our prefix.
     """

@@ -21,7 +21,7 @@ as $$
     update rolecall.workers set app = p_app, release = p_release where id = p_worker_id
 $$;
 
--- Withdraws declarations of an app's earlier release that none of its live workers declares any more: a
+-- Withdraws declarations of another release of an app that none of its live workers declares any more: a
 -- schedule is disabled unless a person has edited it, the capacity of a key and the settings of a role
 -- return to the defaults, and a handler is marked. While workers of two releases run, the declarations of
 -- both count. Each withdrawal is recorded in the audit log.
