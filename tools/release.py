@@ -1,0 +1,117 @@
+"""Builds a release and checks it. Uploads nothing and creates no tag.
+
+All distributions must have the same version, the changelog must have a section for it with entries, nothing may be
+left under "Unreleased", and the work tree must have no changes. The metadata of each file must be valid. Prints the
+commands that tag and upload the release.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from packaging.metadata import Metadata
+
+from tools.offences import ROOT
+
+PROJECTS = (ROOT, ROOT / "packages" / "rolecall-import", ROOT / "apps" / "storecrawl")
+DIST = ROOT / "dist"
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+
+
+def main() -> int:
+    """Check the tree, build all distributions into `dist/`, and check them; return 1 if there is a problem."""
+    versions = {_version(project) for project in PROJECTS}
+    problems = [*version_problems(versions), *changelog_problems((ROOT / "CHANGELOG.md").read_text("utf-8"), versions)]
+    problems += tree_problems(ROOT)
+    if not problems:
+        for file in (built for project in PROJECTS for built in build(project, DIST)):
+            problems += metadata_problems(file)
+            print(f"built {file.relative_to(ROOT)}")
+    for problem in problems:
+        print(f"release: {problem}", file=sys.stderr)
+    if not problems:
+        [version] = versions
+        print(f"release {version} is ready: git tag v{version}, then upload dist/*")
+    return bool(problems)
+
+
+def version_problems(versions: set[str]) -> Iterator[str]:
+    """Yield a problem if the distributions have different versions."""
+    if len(versions) > 1:
+        yield f"the distributions have different versions: {', '.join(sorted(versions))}"
+
+
+def changelog_problems(text: str, versions: set[str]) -> Iterator[str]:
+    """Yield what is missing in the changelog for these versions."""
+    _, *parts = SECTION.split(text)
+    sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    if sections.get("Unreleased"):
+        yield 'the changelog has entries under "Unreleased": move them to the section of the version'
+    for version in sorted(versions):
+        if not sections.get(version):
+            yield f"the changelog has no entries for {version}"
+
+
+def tree_problems(root: Path) -> Iterator[str]:
+    """Yield a problem if the work tree has uncommitted changes."""
+    done = subprocess.run(["git", "status", "--porcelain"], cwd=root, check=True, capture_output=True, text=True)
+    if done.stdout:
+        yield "the work tree has uncommitted changes"
+
+
+def build(project: Path, folder: Path) -> list[Path]:
+    """Build the wheel and the sdist of a project."""
+    before = set(folder.glob("*"))
+    for kind in ("sdist", "wheel"):
+        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+        subprocess.run(command, cwd=project, check=True, stdout=subprocess.DEVNULL)
+    built = sorted(set(folder.glob("*")) - before)
+    return built or sorted(folder.glob(f"{_name(project)}-*"))
+
+
+def metadata_problems(file: Path) -> Iterator[str]:
+    """Yield what is invalid or missing in the metadata of a wheel or an sdist."""
+    try:
+        metadata = Metadata.from_email(_metadata_of(file), validate=True)
+    except ExceptionGroup as group:
+        yield from (f"{file.name}: {error}" for error in group.exceptions)
+        return
+    for field in ("summary", "description", "license_expression", "requires_python", "classifiers"):
+        if not getattr(metadata, field):
+            yield f"{file.name}: the metadata has no {field}"
+
+
+def _metadata_of(file: Path) -> bytes:
+    if file.suffix == ".whl":
+        with zipfile.ZipFile(file) as wheel:
+            [name] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+            return wheel.read(name)
+    with tarfile.open(file) as sdist:
+        member = sdist.extractfile(f"{file.name.removesuffix('.tar.gz')}/PKG-INFO")
+        if member is None:
+            raise FileNotFoundError(f"{file} has no PKG-INFO")
+        return member.read()
+
+
+def _project(project: Path) -> dict[str, str]:
+    table: dict[str, str] = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+    return table
+
+
+def _version(project: Path) -> str:
+    return _project(project)["version"]
+
+
+def _name(project: Path) -> str:
+    return _project(project)["name"].replace("-", "_")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
