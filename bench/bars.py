@@ -10,8 +10,6 @@ from typing import Literal
 from bench import ceilings
 from bench.record import Record
 
-__all__ = ["BARS", "CEILING", "OURS", "Bar", "Verdict", "values", "verdicts"]
-
 OURS, CEILING = "rolecall", "ceiling"
 MANY = f"{OURS}-concurrent"
 Figure = Literal["rate", "worker_us", "server_us", "wal", "p50", "p99"]

@@ -36,7 +36,8 @@ from bench.server import OPTIONS, Server, throw_away_server  # noqa: E402
 from bench.told import say, tell  # noqa: E402
 from bench.transports import ask  # noqa: E402
 from rolecall import migrate  # noqa: E402
-from rolecall.db.connect import AsyncConnection, connect_async  # noqa: E402
+from rolecall.db.connect import connect_async  # noqa: E402
+from rolecall.db.pooler import AsyncConnection  # noqa: E402
 from rolecall.db.run import run, run_async  # noqa: E402
 from rolecall.maintenance.duties import DUTIES  # noqa: E402
 from rolecall.maintenance.runner import LONGEST_REST  # noqa: E402

@@ -34,8 +34,6 @@ from bench.latency import Latency, Sent
 from bench.processes import Stopwatch
 from bench.tally import Tally
 
-__all__ = ["Adapter", "Sent", "main", "paced", "wait_for_beat"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:

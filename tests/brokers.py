@@ -20,8 +20,6 @@ import pytest
 
 from tools.servers import program
 
-__all__ = ["nats_server", "redis_server"]
-
 START_SECONDS = 20.0
 REDIS_OPTIONS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
 

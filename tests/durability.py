@@ -10,8 +10,6 @@ import pytest
 
 from rolecall.testing import TestServer
 
-__all__ = ["durable"]
-
 ONE_AT_A_TIME = 7246926
 
 

@@ -10,8 +10,6 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-__all__ = ["login"]
-
 PASSWORD = "of a test"
 
 

@@ -73,6 +73,3 @@ def _said(python: Path) -> str:
         return ""
     done = subprocess.run([python, "-c", VERSION], check=False, capture_output=True, text=True)
     return done.stdout.strip()
-
-
-__all__ = ["SUPPORTED", "interpreters", "python"]

@@ -13,8 +13,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tools.debian import cluster, private_folder, run_server
 from tools.servers import Servers, find
 
-__all__ = ["Bouncer", "debian_postgres", "found_servers", "pgbouncer"]
-
 # The defaults, except for the address and the number of server connections: with few, clients have to share them.
 SETTINGS = """
 [databases]

@@ -49,14 +49,14 @@ def first_migration() -> str:
 
 def reference(dsn: str) -> str:
     """Return the schema of a migrated database without the functions and views, which have files of their own."""
-    return MADE_BY_FILES.sub("", dump(dsn))
+    return MADE_BY_FILES.sub("", dump(dsn, "--schema-only"))
 
 
-def dump(dsn: str) -> str:
+def dump(dsn: str, *options: str) -> str:
     """Return schema rolecall as pg_dump writes it, without comments, settings and blank lines."""
     tool = find_binaries().postgres.parent / "pg_dump"
-    options = ["--schema-only", "--schema=rolecall", "--no-owner", "--no-privileges"]
-    text = subprocess.run([str(tool), *options, f"--dbname={dsn}"], check=True, capture_output=True, text=True).stdout
+    command = [str(tool), *options, "--schema=rolecall", "--no-owner", "--no-privileges", f"--dbname={dsn}"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return "".join(f"{line}\n" for line in text.splitlines() if _is_shown(line))
 
 

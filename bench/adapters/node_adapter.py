@@ -22,8 +22,9 @@ import psycopg
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.asked import AT_ONCE, CHUNK
+from bench.latency import Sent
 from bench.processes import Stopwatch
-from bench.protocol import Adapter, Place, Sent, main
+from bench.protocol import Adapter, Place, main
 
 SCRIPTS = Path(__file__).resolve().parent / "node"
 MODULES = Path(os.environ.get("BENCH_NODE_MODULES", "node_modules"))

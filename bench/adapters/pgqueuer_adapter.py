@@ -20,8 +20,9 @@ from pgqueuer import PgQueuer, Queries  # type: ignore[import-not-found]  # the 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, TEXT
+from bench.latency import Sent
 from bench.processes import Stopwatch
-from bench.protocol import Adapter, Sent, main, wait_for_beat
+from bench.protocol import Adapter, main, wait_for_beat
 
 # PGQueuer requires room for two batches.
 BATCH = AT_ONCE // 2 or int(os.environ.get("BENCH_BATCH", "1000"))

@@ -28,8 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.adapters.rolecall_singles import Singles
 from bench.asked import AT_ONCE, CHUNK, HANDLER_SECONDS, PAYLOAD_BYTES, TEXT
+from bench.latency import Sent
 from bench.processes import Stopwatch
-from bench.protocol import Adapter, Place, Sent, main, paced
+from bench.protocol import Adapter, Place, main, paced
 from rolecall.app import App
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect

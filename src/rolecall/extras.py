@@ -13,8 +13,6 @@ from importlib.util import find_spec
 
 from rolecall.model.errors import ConfigError
 
-__all__ = ["EXTRAS", "Extra", "is_installed", "missing_extra", "missing_modules", "pip_install", "require"]
-
 
 @dataclass(frozen=True, slots=True)
 class Extra:

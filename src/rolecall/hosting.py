@@ -14,8 +14,6 @@ from rolecall.config import read_settings
 from rolecall.worker.options import WorkerOptions, worker_options
 from rolecall.worker.worker import Worker
 
-__all__ = ["running"]
-
 
 @asynccontextmanager
 async def running(

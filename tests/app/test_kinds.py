@@ -22,7 +22,8 @@ from rolecall import (
 )
 from rolecall.app.results import ResultType
 from rolecall.model.misfits import find_mismatch
-from rolecall.sql.documents import encode, encode_result, read_result
+from rolecall.sql.documents import encode_result, read_result
+from rolecall.sql.encoding import encode
 from tests.kinds import KINDS, REFUSED, Base, Derived, Rights, name_of
 
 

@@ -17,7 +17,7 @@ from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken
 from rolecall.model.misfits import find_mismatch
 from rolecall.model.redaction import Redaction
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
 
 

@@ -50,8 +50,8 @@ def _imported(file: Path, modules: Mapping[str, Path]) -> Iterator[str]:
             parts = [f"{module}.{alias.name}" for alias in node.names]
             yield from (part if part in modules else module for part in parts)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            texts = (word.value for word in node.args if isinstance(word, ast.Constant))
-            yield from (text for text in texts if text in modules)
+            names = (argument.value for argument in node.args if isinstance(argument, ast.Constant))
+            yield from (name for name in names if isinstance(name, str) and name in modules)
 
 
 def _circles(graph: Graph) -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ import pytest
 from rolecall.db.connect import connect
 from rolecall.db.run import run
 from rolecall.sql import roles
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from tests.cli.conftest import Run
 from tests.secrets import CANARY, SIGN, payload, program
 

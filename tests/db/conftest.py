@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rolecall.db.connect import connect
-from rolecall.db.migrator import Migrations
+from rolecall.db.migrations import Migrations
 from rolecall.testing import TestServer, clone
 from tests.db.shop import Connection, make_shop
 

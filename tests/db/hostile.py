@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from tests.db.shop import Connection
 
-__all__ = ["arm", "calls_of", "granted_functions"]
-
 # Raises a notice only if it runs with the rights of another role than the login.
 EVIL = """\
 create function pg_temp.evil(what anyelement) returns pg_catalog.bool language plpgsql as $$

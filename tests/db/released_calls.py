@@ -9,8 +9,6 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-__all__ = ["ReleasedWorker", "after_each_step", "released_worker"]
-
 # Each time, two tasks of one key and one without a key.
 TASKS = [{"role": "released", "key": "k"}, {"role": "released", "key": "k"}, {"role": "released"}]
 REGISTER = "select rolecall.register_worker('older', '{}', '{released}', 9, 'h', 1, '0')"

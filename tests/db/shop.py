@@ -7,9 +7,7 @@ from typing import Any
 
 import psycopg
 
-from rolecall.db.migrator import Migrations
-
-__all__ = ["Connection", "function", "make_shop", "write"]
+from rolecall.db.migrations import Migrations
 
 Connection = psycopg.Connection[Any]
 

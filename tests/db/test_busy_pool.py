@@ -13,7 +13,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from rolecall.db.connect import connect
-from rolecall.db.migrator import ROLECALL, Migrations, migrate, pending
+from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrator import migrate, pending
 from rolecall.model.errors import SchemaBusy
 from tests.db.shop import Connection, write
 

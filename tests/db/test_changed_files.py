@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect
-from rolecall.db.migrator import Migrations, migrate, pending, plan
+from rolecall.db.migrations import Migrations
+from rolecall.db.migrator import migrate, pending, plan
 from tests.db.shop import Connection, function, write
 
 VIEW = "create or replace view shop.v as select shop.one() as one;"

@@ -19,7 +19,8 @@ from psycopg.types.json import Jsonb
 from rolecall.db import holding
 from rolecall.db.connect import connect
 from rolecall.db.holding import HELD_BY, holding_claims
-from rolecall.db.migrator import Migrations, migrate
+from rolecall.db.migrations import Migrations
+from rolecall.db.migrator import migrate
 from rolecall.model.errors import SchemaBusy
 from tests.db.shop import Connection, write
 from tests.db.test_busy_pool import TOLD, TRIGGER, Worker, open_handler, package, worker

@@ -14,7 +14,8 @@ import pytest
 
 from rolecall.db.connect import connect
 from rolecall.db.embedded.binaries import find_binaries
-from rolecall.db.migrator import Migrations, PlannedMigration, migrate, pending, pending_sql, plan, sql_text
+from rolecall.db.migrations import Migrations
+from rolecall.db.migrator import PlannedMigration, migrate, pending, pending_sql, plan, sql_text
 from rolecall.model.errors import DatabaseError
 from tests.db.shop import Connection, write
 

@@ -7,7 +7,8 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect, connect_async
-from rolecall.db.migrator import Migrations, check, check_async, migrate, pending, sql_text
+from rolecall.db.migrations import Migrations
+from rolecall.db.migrator import check, check_async, migrate, pending, sql_text
 from rolecall.model.errors import (
     DatabaseError,
     DatabaseReadOnly,

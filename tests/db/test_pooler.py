@@ -9,7 +9,8 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from rolecall.db.connect import Connection, Pooler, async_pool, connect, connect_async, pool
+from rolecall.db.connect import async_pool, connect, connect_async, pool
+from rolecall.db.pooler import Connection, Pooler
 from rolecall.db.run import run, run_all, run_async
 from rolecall.sql.statement import Statement, single
 from tests.servers import Bouncer, bouncing

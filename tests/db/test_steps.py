@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from rolecall.db.migrations import Phase
-from rolecall.db.migrator import ROLECALL, Migrations, check, migrate, pending, pending_sql, sql_text
+from rolecall.db.migrations import ROLECALL, Migrations, Phase
+from rolecall.db.migrator import check, migrate, pending, pending_sql, sql_text
 from rolecall.model.errors import InvalidDeclaration, MigrationFailed, SchemaMissing
 from tests.db.released_calls import after_each_step, released_worker
 from tests.db.shop import Connection, function, write

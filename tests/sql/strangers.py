@@ -8,8 +8,6 @@ from itertools import cycle, product
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier
 
-__all__ = ["MOST_RELATIONS", "SCHEMAS", "add_strangers"]
-
 SCHEMAS = (
     "public",
     "rolecall2",

@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 
 
 class Colour(enum.Enum):

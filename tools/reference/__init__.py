@@ -14,8 +14,6 @@ from pathlib import Path
 
 from tools.reference import commands, errors, functions, python_api, routes, settings
 
-__all__ = ["reference_pages"]
-
 SCHEMA = Path("docs/reference/schema.sql")
 
 

@@ -11,8 +11,6 @@ from rolecall.cli.options import DATABASE, LOGGING
 from rolecall.cli.verbs import COMMANDS, Verb
 from tools.reference.markdown import cell, code, heading, prose, slug, table
 
-__all__ = ["commands", "page"]
-
 INTRODUCTION = """\
 `rolecall COMMAND --help` prints the same in a terminal. Results go to stdout. An error is one line on stderr, and its
 kind determines [the exit code](errors.md). Every option for a setting also has [a variable](settings.md)."""

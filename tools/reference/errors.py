@@ -10,8 +10,6 @@ from rolecall.model.errors import RolecallError
 from rolecall.web.problems import kind_of
 from tools.reference.markdown import cell, code, heading, prose, slug, table
 
-__all__ = ["page"]
-
 INTRODUCTION = """\
 All of Rolecall's own errors are subclasses of `RolecallError`, with their details as attributes. This table also
 determines the exit codes of commands and the statuses of HTTP responses. Over HTTP, an error is a problem document

@@ -11,8 +11,6 @@ from tools.engine import FUNCTIONS, Engine, SqlObject
 from tools.reference.markdown import cell, code, heading, table
 from tools.sql_headers import SAME_AS
 
-__all__ = ["pages"]
-
 INTRODUCTION = """\
 The engine is written in SQL, so any language with a Postgres driver can call it. These functions are public: their
 names, parameters and results stay the same across releases. All others in the schema `rolecall` are internal. The

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from inspect import cleandoc
 from textwrap import dedent
 
-__all__ = ["cell", "code", "heading", "prose", "slug", "table"]
-
 # Words such as Sequence[int] or payload.{field} are neither links nor tags, even where Markdown would see them.
 SPECIAL = re.compile(r"([\\*_<\[\]|])")
 INDENTED = re.compile(r"((?:^    .*(?:\n|\Z)|^\n(?=    ))+)", re.MULTILINE)

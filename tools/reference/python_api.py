@@ -15,8 +15,6 @@ import griffe
 from tools.engine import PACKAGE
 from tools.reference.markdown import cell, code, heading, prose, table
 
-__all__ = ["exports_of", "pages", "public_modules"]
-
 ROLECALL = "rolecall"
 # The module that defines an export determines its page; the first match applies.
 PAGES = {

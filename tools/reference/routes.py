@@ -17,8 +17,6 @@ from rolecall.web.dependencies import Requires, admit_anybody, identify
 from rolecall.web.problems import ANYWHERE
 from tools.reference.markdown import cell, heading, prose, slug, table
 
-__all__ = ["page", "scopes"]
-
 INTRODUCTION = """\
 Requests and responses are JSON. The document of all routes, including those of your app, is served at `/openapi.json`.
 Programs authenticate with an API key (`Authorization: Bearer rk_...`), or on the same machine with the local token.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from rolecall.config import SETTINGS, Setting
 from tools.reference.markdown import cell, heading, slug, table
 
-__all__ = ["page"]
-
 INTRODUCTION = """\
 Settings are read once at the start, from flags and environment variables; flags take precedence. An empty value counts
 as not set. An invalid value ends the command with exit code 2 and a message that names it. The other names are those

@@ -11,7 +11,7 @@ import pytest
 from storecrawl.migrations import MIGRATIONS
 
 from rolecall import Migrations, migrate
-from rolecall.db.migrator import ROLECALL
+from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, template
 
 RELEASED = 14

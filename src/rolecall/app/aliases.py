@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["Alias", "require_alias", "require_constant"]
-
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 

@@ -48,8 +48,6 @@ from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
 from rolecall.telemetry import Emitter, EventSink, LogSink
 
-__all__ = ["App"]
-
 
 class App:
     """The declarations of a program. Pass it to clients, which enqueue its tasks, and to workers, which run them.

@@ -9,8 +9,6 @@ from weakref import ref
 from rolecall.model.errors import ConfigError
 from rolecall.model.tasks import Enqueued, NewTask
 
-__all__ = ["AppClients"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from rolecall.model.errors import ContractBroken
 from rolecall.model.outcomes import StoredElsewhere
 from rolecall.model.tasks import Enqueued, Need, NewTask
 
-__all__ = ["Contract", "contract_of", "contracts_of"]
-
 Names = frozenset[str]
 NOTHING: Names = frozenset()
 

@@ -27,20 +27,6 @@ from rolecall.telemetry import EventSink
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = [
-    "AppCheck",
-    "Check",
-    "Declarations",
-    "Lifespan",
-    "Mount",
-    "RoleDefinition",
-    "Router",
-    "ScheduleOptions",
-    "enter_lifespan",
-    "name_checks",
-    "schedule_arguments",
-]
-
 T = TypeVar("T")
 Lifespan = (
     Callable[[], AbstractAsyncContextManager[object]] | Callable[[Workplace], AbstractAsyncContextManager[object]]

@@ -8,8 +8,6 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overl
 from rolecall.app.handlers import FunctionHandler, HandlerDefinition, HandlerOptions, HandlerSettings
 from rolecall.model.handlers import TaskContext
 
-__all__ = ["TaskDecorator"]
-
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")

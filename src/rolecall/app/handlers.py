@@ -21,20 +21,6 @@ from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
 from rolecall.model.transactions import AsyncJoinable, Joinable
 
-__all__ = [
-    "Extra",
-    "FunctionHandler",
-    "HandlerDefinition",
-    "HandlerOptions",
-    "HandlerSettings",
-    "Middleware",
-    "Next",
-    "define",
-    "require_async",
-    "require_middlewares",
-    "require_process",
-]
-
 P = ParamSpec("P")
 F_co = TypeVar("F_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)

@@ -15,8 +15,6 @@ from rolecall.app.signature import Signature
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.redaction import Redaction
 
-__all__ = ["check_template"]
-
 TEMPLATE = re.compile(r"(?:[^{}]|\{[^{}]+\})*")
 FIELD = re.compile(r"\{([^{}]+)\}")
 LONGEST = 200

@@ -23,18 +23,6 @@ from rolecall.app.signature import Signature
 from rolecall.model.errors import HandlerMissing, InvalidDeclaration
 from rolecall.model.tasks import NewTask
 
-__all__ = [
-    "OBJECTS",
-    "ContractHandler",
-    "Links",
-    "Reference",
-    "Slots",
-    "fits",
-    "read_links",
-    "require_same_payload",
-    "resolve",
-]
-
 OBJECTS = (
     msgspec.inspect.StructType,
     msgspec.inspect.DataclassType,

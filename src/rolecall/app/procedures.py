@@ -9,8 +9,6 @@ from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import NewTask
 
-__all__ = ["ProcedureDefinition", "ProcedureOptions"]
-
 
 class ProcedureOptions(TypedDict, total=False):
     """The options of `app.procedure(...)`. Omitted options are those of the role."""

@@ -24,8 +24,6 @@ from rolecall.model.large import POINTER
 from rolecall.model.outcomes import ELSEWHERE, NoResult, ResultPointer, UnreadableResult, UnstoredResult
 from rolecall.sql.encoding import NotStorable
 
-__all__ = ["ResultType", "cause_of", "read_result", "without_object"]
-
 ANYTHING = (object, Any)
 UNIONS = (typing.Union, types.UnionType)
 LISTS = (list, Sequence)

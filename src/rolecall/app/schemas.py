@@ -11,8 +11,6 @@ from rolecall.app.shapes import flags_in
 from rolecall.model.codecs import DoesNotFit, codec_for
 from rolecall.model.redaction import WRITE_ONLY, Redaction, hidden_problem
 
-__all__ = ["Redacted", "describe_mismatch", "schema_of"]
-
 # A value of this type is redacted for all readers: `token: Annotated[str, Redacted]`.
 Redacted = msgspec.Meta(extra_json_schema={WRITE_ONLY: True})
 PLACE = re.compile(r" - at `?(?:key` in `)?(?P<place>\$[^`]*)`?$")

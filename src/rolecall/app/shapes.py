@@ -17,8 +17,6 @@ from msgspec import inspect as known
 from rolecall.model.codecs import decode_value, encode_value
 from rolecall.sql.encoding import to_plain
 
-__all__ = ["JsonType", "flags_in", "require_storable"]
-
 CLASSES = (known.StructType, known.DataclassType)
 ROWS = (list, tuple, set, frozenset)
 TEXTS = (

@@ -29,8 +29,6 @@ from rolecall.model.codecs import codec_for, encode_revealed
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 from rolecall.model.redaction import Redaction, hides
 
-__all__ = ["Signature", "annotation_name", "read_signature"]
-
 CONTEXTS = frozenset({"Context", "BatchContext", "ProcessContext"})
 OBJECTS = (
     msgspec.inspect.StructType,

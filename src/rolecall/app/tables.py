@@ -14,8 +14,6 @@ from rolecall.model.findings import Finding, Severity
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["merge_migrations", "schema_check"]
-
 MIGRATE = "run: rolecall migrate --app MODULE:APP"
 RELEASE = "run the release of the app that has migrated the database"
 RESTORE = "restore that file and put the change into a new one"

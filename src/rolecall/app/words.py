@@ -9,8 +9,6 @@ from rolecall.model.durations import in_seconds
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.retry import RetryPolicy
 
-__all__ = ["require_valid_settings"]
-
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 # In seconds, as in check_declaration of declare.sql.
 DURATIONS = {

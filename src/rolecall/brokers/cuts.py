@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["cuts_as_os_errors"]
-
 UVLOOP_SAYS = "the handler is closed"
 
 

@@ -19,8 +19,6 @@ from rolecall.brokers.cuts import cuts_as_os_errors
 from rolecall.brokers.link import RedisAway, RedisRefuses, Script
 from rolecall.config.brokers import split_prefix
 
-__all__ = ["link_to"]
-
 SENTINEL_PORT = 26379
 ANSWER_WITHIN = 2.0
 SILENCE = 1.0

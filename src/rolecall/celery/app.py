@@ -21,8 +21,6 @@ from rolecall.client.pools import Pool
 from rolecall.client.sync_client import Client
 from rolecall.model.errors import ConfigError, InvalidTask
 
-__all__ = ["Celery", "shared_task"]
-
 MAIN = "__main__"
 
 

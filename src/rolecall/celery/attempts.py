@@ -15,8 +15,6 @@ from rolecall.model.errors import HandlerAborted, PermanentFailure, Retry
 from rolecall.model.outcomes import Cancel, UnstoredResult
 from rolecall.worker.context import Context
 
-__all__ = ["GROUP_HANDLER", "REST", "function_of", "groups"]
-
 GROUP_HANDLER = "celery.group"
 REST = "rest"
 # How the errors of timed-out attempts begin, as reported by the worker or by the rescue.

@@ -15,8 +15,6 @@ from rolecall.celery.current import AnyApp, current
 from rolecall.celery.result import AsyncResult, GroupResult
 from rolecall.model.errors import InvalidTask
 
-__all__ = ["Canvas", "Signature", "chain", "chord", "group", "signature"]
-
 GROUP, TASK = "group", "task"
 LINK = "link"
 Step = dict[str, Any]

@@ -7,8 +7,6 @@ from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["REFUSED", "REFUSED_WHEN_OFF", "Configuration", "todays_name"]
-
 DEFAULTS: Mapping[str, Any] = {
     "broker_url": None,
     "enable_utc": True,

@@ -15,19 +15,6 @@ from rolecall.model.tasks import NewTask
 if TYPE_CHECKING:
     from rolecall.worker.context import Context
 
-__all__ = [
-    "NOTHING",
-    "AnyApp",
-    "Request",
-    "Step",
-    "attempt",
-    "current",
-    "current_app",
-    "current_request",
-    "current_task",
-    "make_current",
-]
-
 # Means that there is no previous result. None can be a result.
 NOTHING: Any = object()
 Step = Mapping[str, Any]

@@ -11,16 +11,6 @@ from rolecall.celery.configuration import JSON, Configuration
 from rolecall.model.durations import in_seconds
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
 
-__all__ = [
-    "REFUSED_OF_A_CALL",
-    "REFUSED_OF_A_TASK",
-    "DeclaredOptions",
-    "arguments_of_a_task",
-    "options_of_a_call",
-    "parse_declaration",
-    "priority_of",
-]
-
 NO_RATE = (
     "there are no rate limits: `key=` with app.keys(capacity=...) limits concurrency, and a throttle "
     "(docs/guides/dedupe.md) drops tasks that are enqueued too often"

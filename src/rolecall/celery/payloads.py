@@ -13,8 +13,6 @@ from typing import Any
 from rolecall.celery.tasks import Task
 from rolecall.model.errors import InvalidDeclaration, InvalidPayload
 
-__all__ = ["CANVAS", "Fields", "is_plain"]
-
 CANVAS = "canvas"
 CONTEXT = "ctx"
 PLAIN = (str, int, float, bool, type(None))

@@ -25,8 +25,6 @@ from rolecall.model.retry import immediate, no_retry
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
 
-__all__ = ["SHARED", "Program"]
-
 HANDLER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 # Declared with @shared_task, for all present and future apps.
 SHARED: dict[str, Task] = {}

@@ -15,8 +15,6 @@ from rolecall.model.errors import ChainNotFound, InvalidTask, TaskNotFound
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 
-__all__ = ["AsyncResult", "GroupResult"]
-
 PENDING, RECEIVED, STARTED, RETRY = "PENDING", "RECEIVED", "STARTED", "RETRY"
 SUCCESS, FAILURE, REVOKED = "SUCCESS", "FAILURE", "REVOKED"
 STATES = {

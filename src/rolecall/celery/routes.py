@@ -9,8 +9,6 @@ from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["queue_of"]
-
 
 def queue_of(name: str, routes: Any) -> str | None:
     """Return the queue of the first matching route. Raises InvalidDeclaration for routes that are functions."""

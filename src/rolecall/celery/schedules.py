@@ -10,8 +10,6 @@ from typing import Any
 
 from rolecall.model.errors import InvalidSchedule
 
-__all__ = ["Rhythm", "crontab", "rhythm_of", "schedule"]
-
 Part = str | int | Iterable[int]
 EVERY = "*"
 DAY_OR_MONTH = re.compile(r"[A-Za-z]{3,}")

@@ -18,8 +18,6 @@ from rolecall.celery.result import META, STATE, AsyncResult, GroupResult
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
 from rolecall.worker.context import Context
 
-__all__ = ["Task", "backoff"]
-
 
 class Task:
     """A task.

@@ -14,8 +14,6 @@ from typer import Exit, Typer, echo
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-__all__ = ["HELP_OPTIONS", "LateCommand", "PlainGroup", "plain_group", "plain_typer"]
-
 MISUSED = 2
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 

@@ -10,8 +10,6 @@ from functools import partial
 from rolecall.app import App
 from rolecall.cli.shell import Shell
 
-__all__ = ["address_of_turn", "answering_scrapes", "scrape"]
-
 log = logging.getLogger("rolecall.cli")
 
 

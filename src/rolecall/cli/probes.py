@@ -27,8 +27,6 @@ from rolecall.config.worker import HEALTH, HEALTH_FILE
 from rolecall.model.errors import ConfigError
 from rolecall.worker.health import WorkerHealth
 
-__all__ = ["ALIVE", "NOTIFY_SOCKET", "READY", "TOUCHED_EVERY", "answering_probes", "notifying_systemd"]
-
 ALIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
 NOTIFY_SOCKET = "NOTIFY_SOCKET"
 WATCHDOG = "WATCHDOG_USEC"

@@ -25,8 +25,6 @@ from rolecall.worker.loop import run
 from rolecall.worker.signals import stop_on_signals
 from rolecall.worker.supervisor import STOPPED_EARLY, Command, start_process
 
-__all__ = ["Reload", "ReloadDirs", "is_own_code", "run_and_reload", "wants_reload"]
-
 Reload = Annotated[bool, Option("--reload", help="For development: restart when the code changes.")]
 ReloadDirs = Annotated[
     list[Path] | None,

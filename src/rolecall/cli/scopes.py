@@ -8,8 +8,6 @@ from typer import Option
 
 from rolecall.model.access import Scope
 
-__all__ = ["ScopeOption"]
-
 ScopeOption = Annotated[
     Scope,
     Option(

@@ -24,7 +24,8 @@ from rolecall.config.database import DATA_DIR, DATABASE_URL
 from rolecall.config.parsing import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.embedded.server import EmbeddedServer, keep_running
-from rolecall.db.migrator import ROLECALL, Migrations, bring_up_to_date, check_async
+from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrator import bring_up_to_date, check_async
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services

@@ -10,8 +10,6 @@ from rolecall.app import App
 from rolecall.config import Settings
 from rolecall.extras import require
 
-__all__ = ["Hashes", "Serves", "load_passwords", "load_server"]
-
 
 class Serves(Protocol):
     """The part of `rolecall.web.server` that the command line uses."""

@@ -16,8 +16,6 @@ from rolecall.sql import chains, outside, tasks
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement
 
-__all__ = ["AsyncHeldChain", "HeldChain", "require_transaction", "require_transaction_async"]
-
 T = TypeVar("T")
 NO_TRANSACTION = "is not in a transaction, but the lock lasts only as long as one"
 

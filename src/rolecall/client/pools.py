@@ -16,24 +16,13 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from rolecall.config import read_database
-from rolecall.db.connect import Pooler, async_pool, connect, connect_async, pool
+from rolecall.db.connect import async_pool, connect, connect_async, pool
+from rolecall.db.pooler import Pooler
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.model.platforms import refuse_windows
 
 if TYPE_CHECKING:
     from rolecall.db.embedded.server import EmbeddedServer
-
-__all__ = [
-    "AsyncPool",
-    "AsyncPools",
-    "Pool",
-    "Pools",
-    "Source",
-    "explaining_timeouts",
-    "explaining_timeouts_async",
-    "require_answer",
-    "require_answer_async",
-]
 
 Pool = ConnectionPool[Any]
 AsyncPool = AsyncConnectionPool[Any]

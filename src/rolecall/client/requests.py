@@ -37,29 +37,6 @@ from rolecall.telemetry import Emitter, Event, EventType
 from rolecall.telemetry.events import SomeTask
 from rolecall.telemetry.tracing import EnqueueTrace, Tracing
 
-__all__ = [
-    "AnyTask",
-    "ClientEvents",
-    "admitted_tasks",
-    "as_ids",
-    "has_hidden_values",
-    "in_trace",
-    "new_task",
-    "next_tasks_of",
-    "next_tasks_of_async",
-    "no_handler",
-    "pauses",
-    "poll_until",
-    "poll_until_async",
-    "require_binding",
-    "require_known",
-    "require_options",
-    "suggesting_handlers",
-    "task_and_connection",
-    "with_large_values_stored",
-    "with_large_values_stored_async",
-]
-
 AnyTask = NewTask | HandlerDefinition[..., object] | str
 T = TypeVar("T")
 FIRST = 0.01

@@ -44,8 +44,6 @@ from rolecall.telemetry.tracing import tracing_of
 from rolecall.wake.in_process import THIS_PROCESS
 from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
-__all__ = ["Client"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 

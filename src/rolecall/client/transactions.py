@@ -9,8 +9,6 @@ from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.model.errors import ConfigError
 from rolecall.wake.in_process import THIS_PROCESS
 
-__all__ = ["notify_workers", "require_block", "require_sync"]
-
 
 def require_block(client: object) -> AfterCommit:
     """Return the client's current transaction. Raises ConfigError outside of one."""

@@ -18,8 +18,6 @@ from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import tasks
 from rolecall.sql.statement import Statement
 
-__all__ = ["AsyncTypedCalls", "TypedCalls", "as_declared"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")

@@ -10,18 +10,6 @@ from rolecall.config.database import DatabaseSettings
 from rolecall.config.parsing import InvalidText, address, addresses, decimal, integer, one_of, origins, path
 from rolecall.config.setting import Setting, Source
 
-__all__ = [
-    "ACCESS",
-    "HTTP",
-    "SETTINGS",
-    "TOKEN_FILE",
-    "AccessSettings",
-    "AuthMode",
-    "HttpSettings",
-    "read_access_settings",
-    "read_http_settings",
-]
-
 LOOPBACK = "127.0.0.1"
 USUAL_STATE = Path("~/.local/state")
 TOKEN_NAME = "local-token"  # noqa: S105 - a name, not a secret

@@ -8,17 +8,6 @@ from pathlib import Path
 from rolecall.config.parsing import dsn, dsn_in_file, folder, yes_no_or_auto
 from rolecall.config.setting import Setting, Source
 
-__all__ = [
-    "DATABASE_URL",
-    "DATABASE_URL_FILE",
-    "DATA_DIR",
-    "LISTEN_URL",
-    "PG_BIN",
-    "SETTINGS",
-    "DatabaseSettings",
-    "read_database_settings",
-]
-
 DATABASE_URL = Setting(
     name="DATABASE_URL",
     flag="--database-url",

@@ -10,8 +10,6 @@ from rolecall.config.brokers import split_prefix
 from rolecall.config.parsing import InvalidText, integer, one_of
 from rolecall.config.setting import Setting, Source
 
-__all__ = ["REDIS_URL", "SETTINGS", "HandoffKind", "HandoffSettings", "read_handoff_settings"]
-
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
 USUAL_PORT = 6379
 

@@ -8,8 +8,6 @@ from enum import StrEnum
 from rolecall.config.parsing import one_of, yes_or_no
 from rolecall.config.setting import Setting, Source
 
-__all__ = ["SETTINGS", "LogFormat", "LogLevel", "LogSettings", "read_log_settings"]
-
 
 class LogFormat(StrEnum):
     """The format of log lines."""

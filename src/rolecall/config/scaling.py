@@ -10,8 +10,6 @@ from rolecall.config.setting import Setting, Source
 from rolecall.config.worker import IN_CLUSTER
 from rolecall.model.scaling import WorkloadKind
 
-__all__ = ["SETTINGS", "ScalingSettings", "read_scaling_settings"]
-
 MOST_REPLICAS = 10_000
 
 NAMESPACE = Setting(

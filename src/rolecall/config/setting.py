@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 from rolecall.config.parsing import InvalidText
 from rolecall.model.errors import ConfigError
 
-__all__ = ["Setting", "Source"]
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 

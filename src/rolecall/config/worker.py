@@ -10,17 +10,6 @@ from rolecall.config.parsing import address, decimal, integer, milliseconds, nam
 from rolecall.config.setting import Setting, Source
 from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
-__all__ = [
-    "HEALTH",
-    "HEALTH_FILE",
-    "METRICS",
-    "PROBING",
-    "SETTINGS",
-    "WORKING",
-    "WorkerSettings",
-    "read_worker_settings",
-]
-
 HOUR_S = 3_600
 DAY_S = 86_400
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["AfterCommit", "Call", "make_calls", "make_calls_async"]
-
 Call = Callable[[], object]
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 AnyTransaction = psycopg.Transaction | psycopg.AsyncTransaction

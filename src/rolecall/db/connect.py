@@ -15,8 +15,6 @@ from rolecall.db.pooler import AsyncConnection, Connection, Pooler
 from rolecall.db.run import require_life, require_life_async, translating_errors
 from rolecall.model.errors import ConfigError
 
-__all__ = ["AsyncConnection", "Connection", "Pooler", "async_pool", "connect", "connect_async", "pool", "with_defaults"]
-
 DEFAULTS = {
     "connect_timeout": "5",
     "keepalives_idle": "5",

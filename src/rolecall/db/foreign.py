@@ -19,8 +19,6 @@ from psycopg.rows import tuple_row
 from rolecall.model.errors import ConfigError
 from rolecall.sql.statement import Row
 
-__all__ = ["AsyncForeign", "Foreign", "find_async_foreign", "find_foreign"]
-
 POSTGRES = "postgresql"
 PARAMETER = re.compile(r"%s(::jsonb\b)?")
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["HELD_BY", "holding_claims"]
-
 # The value of `paused_by` during a hold.
 HELD_BY = "rolecall migrate"
 # In seconds: how long locks are tried before the first hold, and the length of each hold.

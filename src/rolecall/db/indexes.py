@@ -18,8 +18,6 @@ from psycopg.sql import SQL, Composable, Identifier
 from rolecall.db.run import run
 from rolecall.sql.statement import Statement, single
 
-__all__ = ["Piece", "pieces", "statements", "without_concurrently"]
-
 INDEX = re.compile(
     r"create\s+(?P<unique>unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(?P<name>\w+)\s+"
     r"on\s+(?P<schema>\w+)\.(?P<table>\w+)\s+(?P<rest>.+)",

@@ -12,8 +12,6 @@ import psycopg
 from rolecall.db.foreign import AsyncForeign, Foreign, find_async_foreign, find_foreign
 from rolecall.model.errors import ConfigError
 
-__all__ = ["AnyConnection", "AsyncAnyConnection", "join", "join_async"]
-
 AnyConnection = psycopg.Connection[Any] | Foreign
 AsyncAnyConnection = psycopg.AsyncConnection[Any] | AsyncForeign
 

@@ -15,22 +15,6 @@ from operator import attrgetter
 
 from rolecall.model.errors import InvalidDeclaration, SchemaDrift, SchemaMissing, SchemaTooNew
 
-__all__ = [
-    "FUNCTIONS_VERSION",
-    "ROLECALL",
-    "AppliedMigration",
-    "Migration",
-    "Migrations",
-    "Phase",
-    "Release",
-    "SqlFile",
-    "State",
-    "changed_files",
-    "judge",
-    "refuse_newer",
-    "require_current",
-]
-
 FUNCTIONS_VERSION = 0
 NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 BREAKING = re.compile(r"^-- breaking: (yes|no)\s*$", re.MULTILINE)

@@ -49,23 +49,6 @@ from rolecall.model.errors import DatabaseUnavailable, MigrationFailed, SchemaTo
 from rolecall.sql import retention
 from rolecall.sql.statement import Statement, single
 
-__all__ = [
-    "PATIENCE",
-    "ROLECALL",
-    "Migrations",
-    "PlannedMigration",
-    "bring_up_to_date",
-    "check",
-    "check_async",
-    "grant_roles",
-    "make_room",
-    "migrate",
-    "pending",
-    "pending_sql",
-    "plan",
-    "sql_text",
-]
-
 # For how many seconds a step that does not get its locks is retried.
 PATIENCE = 60.0
 BETWEEN_LOOKS = 0.2

@@ -14,8 +14,6 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel
 
-__all__ = ["AsyncConnection", "Connection", "Pooler"]
-
 PREPARE_AFTER = 5
 # JIT compilation takes up to a second, our statements take milliseconds. Behind a pooler, the setting would also
 # affect other programs.

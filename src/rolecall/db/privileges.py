@@ -13,8 +13,6 @@ from rolecall.db.run import run
 from rolecall.model.errors import ConfigError
 from rolecall.sql.statement import Statement, single
 
-__all__ = ["are_granted", "grant", "needing_the_owner", "roles_text"]
-
 SCRIPT = files("rolecall.db") / "roles.sql"
 GRANTED: Statement[bool] = Statement(
     query=(

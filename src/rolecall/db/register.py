@@ -12,8 +12,6 @@ from rolecall.db.migrations import FUNCTIONS_VERSION, AppliedMigration, Migratio
 from rolecall.db.run import run
 from rolecall.sql.statement import Statement, single
 
-__all__ = ["REGISTER", "exists", "read_register", "read_state", "record"]
-
 Connection = psycopg.Connection[Any]
 REGISTER = """\
 create schema if not exists rolecall;

@@ -31,18 +31,6 @@ from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Row, Statement
 
-__all__ = [
-    "is_free",
-    "require_life",
-    "require_life_async",
-    "run",
-    "run_all",
-    "run_all_async",
-    "run_and_async",
-    "run_async",
-    "translating_errors",
-]
-
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 T = TypeVar("T")
 

@@ -17,8 +17,6 @@ from rolecall.db.run import run
 from rolecall.model.errors import DatabaseUnavailable, SchemaBusy
 from rolecall.sql.statement import Statement
 
-__all__ = ["BRIEFLY", "retry_until_locked"]
-
 # The longest time for which others wait for us at one table, so that a deployment goes unnoticed.
 BRIEFLY = "set local lock_timeout = '100ms';\n"
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 0.1, 2.0, 1.5

@@ -20,8 +20,6 @@ from rolecall.model.states import TaskState
 from rolecall.service.redaction import Redactions, redactions_of
 from rolecall.sql import finding, roles
 
-__all__ = ["ScheduleAdmin", "TaskAdmin", "WorkerAdmin"]
-
 # There can be millions of tasks. The list shows only the latest ones, on as many pages as they need.
 LISTED = 1_000
 LONGEST_SHOWN = 64 * 1024

@@ -10,8 +10,6 @@ from rolecall.django.checks import functions_are_current
 from rolecall.django.discovery import OURS, fill
 from rolecall.django.schema import bring_functions
 
-__all__ = ["RolecallConfig"]
-
 
 class RolecallConfig(AppConfig):
     """Rolecall in a Django project."""

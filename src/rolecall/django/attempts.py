@@ -18,8 +18,6 @@ from rolecall.model.errors import PermanentFailure
 from rolecall.sql import insight
 from rolecall.worker.context import Context
 
-__all__ = ["Attempt"]
-
 
 class Attempt:
     """Sends `task_started` before the call, and `task_finished` after it has succeeded or finally failed.

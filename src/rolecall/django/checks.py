@@ -15,8 +15,6 @@ from rolecall.django.connections import database_dsn
 from rolecall.django.options import options
 from rolecall.model.errors import RolecallError
 
-__all__ = ["functions_are_current"]
-
 OLD = "rolecall.W001"
 STRANGE = "rolecall.W002"
 

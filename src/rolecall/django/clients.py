@@ -22,8 +22,6 @@ from rolecall.model.transactions import Joinable
 from rolecall.sql import keys, roles
 from rolecall.sql.statement import Statement
 
-__all__ = ["AwaitedClient", "DjangoClient"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 

@@ -13,8 +13,6 @@ from psycopg.conninfo import make_conninfo
 
 from rolecall.django.options import options
 
-__all__ = ["HandlerConnections", "database_alias", "database_dsn", "database_identity"]
-
 POSTGRES = "postgresql"
 OF_DJANGO = "client_encoding"
 

@@ -14,8 +14,6 @@ from rolecall.app import App
 from rolecall.django.options import options
 from rolecall.django.program import Program
 
-__all__ = ["OURS", "fill"]
-
 OURS = "rolecall.django"
 
 

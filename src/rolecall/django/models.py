@@ -9,8 +9,6 @@ from django.db import models
 from rolecall.django.connections import database_alias
 from rolecall.model.states import TaskState
 
-__all__ = ["ReadOnlyManager", "ReadOnlyModel", "ReadOnlyQuerySet", "Schedule", "Task", "Worker"]
-
 # Django leaves a name that is already quoted as it is, so that this one can contain the schema.
 TABLE = '"rolecall"."{}"'
 READ_ONLY = "these rows are read-only: use rolecall.django.client or `manage.py rolecall`"

@@ -9,8 +9,6 @@ from difflib import get_close_matches
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-__all__ = ["Options", "options"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:

@@ -17,8 +17,6 @@ from rolecall.app import App
 from rolecall.app.handlers import HandlerDefinition, HandlerSettings, Next
 from rolecall.django.connections import HandlerConnections
 
-__all__ = ["Program"]
-
 
 class DjangoSetUp:
     """Sets up Django in a handler's child process, with the same databases, also in tests."""

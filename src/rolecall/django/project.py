@@ -10,8 +10,6 @@ from rolecall.django.clients import AwaitedClient, DjangoClient
 from rolecall.django.options import options
 from rolecall.django.program import Program
 
-__all__ = ["app", "awaited", "client", "program"]
-
 
 def _find_app() -> App:
     name = options().app

@@ -17,8 +17,6 @@ from rolecall.model.insight import Attempt
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 
-__all__ = ["aware", "error_of", "local", "to_django_result", "with_options"]
-
 # The first line is "ValueError: why" or "shop.errors.Refused: why". Python's traceback follows.
 ERROR_LINE = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(: | \((caused by|while handling) |\n|$)")
 NEW_LINE = "\n"

@@ -15,8 +15,6 @@ from rolecall.db.connect import connect
 from rolecall.django.connections import database_dsn
 from rolecall.django.options import options
 
-__all__ = ["BringSchema", "bring_functions"]
-
 LABEL = "rolecall"
 STAYS = (
     "Rolecall's schema is not removed, because it may contain tasks. To remove both, run `drop schema rolecall "

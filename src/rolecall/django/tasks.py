@@ -35,8 +35,6 @@ from rolecall.model.tasks import NewTask
 from rolecall.sql import insight
 from rolecall.worker.context import Context
 
-__all__ = ["RolecallBackend", "add_tasks"]
-
 NOT_INSTALLED = "rolecall.E001"
 NO_ROLE = "rolecall.E002"
 LONGEST_NAME = 63

@@ -13,8 +13,6 @@ from rolecall.handoff.queues import BandQueues, HandoffQueue, kind_for
 from rolecall.handoff.simple import SimpleQueue
 from rolecall.handoff.streams import StreamQueue
 
-__all__ = ["Connections"]
-
 Make = Callable[[RedisLink, str], HandoffQueue]
 QUEUES: Mapping[HandoffKind, Make] = {
     HandoffKind.STREAMS: StreamQueue,

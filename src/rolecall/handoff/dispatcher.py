@@ -48,8 +48,6 @@ from rolecall.wake.listener import Listener
 from rolecall.wake.transport import WAKE_CHANNEL, Transport
 from rolecall.wake.waker import Backoff, Waker
 
-__all__ = ["HIGH_FROM", "Dispatcher"]
-
 HIGH_FROM = 1
 AHEAD = 2
 POLL_EVERY = 1.0

@@ -19,8 +19,6 @@ import msgspec
 
 from rolecall.sql.statement import compiled
 
-__all__ = ["REFILL", "Band", "Entry", "Lane", "LaneLength", "Message", "by_role", "read_message"]
-
 # Published with a role's name when one of its lanes is half empty.
 REFILL = "rolecall:refill"
 

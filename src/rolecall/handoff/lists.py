@@ -18,8 +18,6 @@ from rolecall.brokers import RedisLink, Script
 from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message, by_role, read_message
 from rolecall.handoff.queues import WAIT, any_of, take_in_turn
 
-__all__ = ["AHEAD_FOR", "NOW", "ListQueue", "group_lanes"]
-
 # Milliseconds for which a lane remembers how many entries may wait. Each push renews it.
 AHEAD_FOR = 60_000
 ENTRY_ID = """'"task_id"%s*:%s*(%d+)'"""

@@ -26,8 +26,6 @@ from rolecall.brokers import RedisLink, RedisRefuses, Script
 from rolecall.config.handoff import HandoffKind
 from rolecall.handoff.lanes import Band, Entry, Lane, LaneLength, Message
 
-__all__ = ["BandQueues", "HandoffQueue", "kind_for"]
-
 # In whole seconds, because Redis before 6.0 accepts no fractions.
 WAIT = 1
 CLOCK = Script("return redis.call('TIME')[1]")

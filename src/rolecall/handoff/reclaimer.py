@@ -24,8 +24,6 @@ from rolecall.maintenance.runs import DutySession
 from rolecall.sql import claims
 from rolecall.sql import handoff as sql
 
-__all__ = ["Reclaimer"]
-
 STALE_AFTER = 30.0
 LOST_AFTER = 60.0
 

@@ -23,26 +23,6 @@ from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.sql import handoff as sql
 from rolecall.sql.statement import compiled
 
-__all__ = [
-    "ANY_ROLE",
-    "APART",
-    "BEAT_EVERY",
-    "MIXED",
-    "Leader",
-    "LeaderInfo",
-    "WorkerBeat",
-    "add_reclaimed",
-    "announce",
-    "beat",
-    "leader_of",
-    "note_roles",
-    "pool_of",
-    "read_reclaimed",
-    "read_roles",
-    "read_workers",
-    "remove_workers",
-]
-
 BEAT_EVERY = 3.0
 ALIVE_FOR = 10
 LEADS_FOR = 10_000

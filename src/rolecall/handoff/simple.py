@@ -14,8 +14,6 @@ from rolecall.handoff.lanes import Entry, Lane, LaneLength, Message, read_messag
 from rolecall.handoff.lists import length_of_lists, processing_key, stale_of_lists
 from rolecall.handoff.queues import WAIT
 
-__all__ = ["SimpleQueue"]
-
 
 class SimpleQueue:
     """`HandoffQueue` with basic commands, for the worker or dispatcher of this name."""

@@ -17,8 +17,6 @@ from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message
 from rolecall.handoff.lists import AHEAD_FOR, NOW, TELL, group_lanes, wait_for_bell
 from rolecall.handoff.queues import take_in_turn
 
-__all__ = ["GROUP", "StreamQueue"]
-
 GROUP = "rolecall"
 RECLAIMER = "reclaimer"
 AT_ONCE = 500

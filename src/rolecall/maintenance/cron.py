@@ -22,15 +22,6 @@ from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import CronPlan, DueCron, FireTimeRange, Schedule, StoredSchedule
 from rolecall.model.zones import find_zone, known_zones
 
-__all__ = [
-    "Cron",
-    "check_schedule",
-    "fire_time_ranges",
-    "fire_times_from",
-    "plan",
-    "upcoming",
-]
-
 ALIASES = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",

@@ -28,15 +28,6 @@ from rolecall.model.workers import Neighbour
 from rolecall.sql import claims, workers
 from rolecall.sql.statement import Statement
 
-__all__ = [
-    "MOST_RESCUED",
-    "LocalWorkers",
-    "describe_counts",
-    "rescue_in_batches",
-    "rescue_neighbours",
-    "rescue_sessionless",
-]
-
 MOST_RESCUED = 1_000
 
 log = logging.getLogger("rolecall.maintenance")

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable
 from rolecall.model.errors import RolecallError
 from rolecall.wake.waker import Backoff, Waker
 
-__all__ = ["LONGEST_BACKOFF", "Periodic", "log_failure"]
-
 SPREAD = 0.1
 LONGEST_BACKOFF = 60.0
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from rolecall.model.workers import ProcessIdentity
 
-__all__ = ["has_ended", "own_process"]
-
 PROC = Path("/proc")
 ENDED = frozenset("ZX")
 # Indexes after the name in parentheses, which may contain anything: the state (field 3) and start time (field 22).

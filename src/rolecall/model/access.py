@@ -8,23 +8,6 @@ from enum import StrEnum
 
 from rolecall.model.audit import Actor
 
-__all__ = [
-    "ApiKey",
-    "Caller",
-    "Credentials",
-    "LiveSession",
-    "LoginAttempt",
-    "LoginLimits",
-    "NewApiKey",
-    "OpenSession",
-    "Person",
-    "RequestKey",
-    "Scope",
-    "Secret",
-    "Session",
-    "StoredResponse",
-]
-
 
 class Scope(StrEnum):
     """The rights of a caller.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Actor", "AuditEvent", "AuditFilter", "StoredAuditEvent", "Via"]
-
 Via = Literal["cli", "api", "dashboard", "system"]
 
 

@@ -14,18 +14,6 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-__all__ = [
-    "HourAhead",
-    "PlanRequest",
-    "RoleCapacity",
-    "RolePlan",
-    "hours_with_arrivals",
-    "look_ahead",
-    "plan",
-    "workers_for_wait",
-    "workers_needed",
-]
-
 HORIZONS = (1, 4, 8)
 SECONDS = 3_600
 # Rounds off the error of summed durations, in tasks.

@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 from rolecall.model.states import TaskState
 from rolecall.model.why import Cause, CauseKind, KeySituation, LiveWorker, Situation
 
-__all__ = ["causes_of"]
-
 # The database stops counting here.
 COUNTED = 10_000
 NAMED = 10

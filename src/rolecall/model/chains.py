@@ -9,8 +9,6 @@ from typing import Any
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
-__all__ = ["Chain", "ChainFilter", "ChainNeed", "ChainPart", "ChainSummary"]
-
 
 @dataclass(frozen=True, slots=True)
 class ChainSummary:

@@ -18,8 +18,6 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.models import schema_of_model
 from rolecall.model.redaction import WRITE_ONLY, Redaction
 
-__all__ = ["Codec", "DoesNotFit", "codec_for", "decode_value", "encode_revealed", "encode_value", "register_codec"]
-
 T = TypeVar("T")
 CODECS: dict[type, Codec[Any]] = {}
 # Instances of subclasses, such as an idempotency key or a numpy number, are written as one of these.

@@ -8,8 +8,6 @@ from typing import Literal, get_args
 
 from rolecall.model.errors import InvalidTask
 
-__all__ = ["Dedupe", "DedupeMode", "DedupeScope", "FieldRule", "MergeRule", "merge_fields", "merge_function"]
-
 DedupeMode = Literal["keep", "replace", "merge", "error"]
 DedupeScope = Literal["pending", "open", "any"]
 FieldRule = Literal["union", "sum", "max", "min", "last", "keep"]

@@ -14,20 +14,6 @@ from rolecall.model.pages import Page
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, TaskSummary
 
-__all__ = [
-    "Ancestor",
-    "ChainOutline",
-    "Document",
-    "ExpandedPhase",
-    "Family",
-    "Maker",
-    "NeedOutcome",
-    "NeedWithin",
-    "Outline",
-    "OutlinePhase",
-    "TaskDetail",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

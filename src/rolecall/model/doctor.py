@@ -10,23 +10,6 @@ from math import inf
 
 from rolecall.model.findings import Finding, Severity
 
-__all__ = [
-    "Bound",
-    "ClockOfWorker",
-    "Diagnosis",
-    "DutyState",
-    "Limits",
-    "OldSnapshot",
-    "PreparedTransaction",
-    "ServerFacts",
-    "StaleSlot",
-    "TableAutovacuum",
-    "UnclaimedTasks",
-    "UncountedTasks",
-    "UnprunedRecords",
-    "Verdict",
-]
-
 
 class Verdict(StrEnum):
     """The severity of the worst finding."""

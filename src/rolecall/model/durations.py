@@ -6,14 +6,6 @@ import math
 import re
 from datetime import datetime, timedelta
 
-__all__ = [
-    "Duration",
-    "in_seconds",
-    "read_duration",
-    "require_when",
-    "write_duration",
-]
-
 Duration = float | timedelta
 UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")

@@ -86,8 +86,6 @@ from rolecall.model.errors import (
 )
 from rolecall.model.sqlstates import READ_ONLY
 
-__all__ = ["ERROR_TABLE", "ErrorRow", "error_for_sqlstate", "exit_code_for", "http_status_for"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRow:

@@ -21,8 +21,6 @@ from pathlib import Path
 from traceback import FrameSummary, StackSummary, extract_tb, format_exception_only
 from types import TracebackType
 
-__all__ = ["LONGEST_ERROR", "clean_error", "describe", "message_of", "summarize"]
-
 LONGEST_ERROR = 16_000
 LONGEST_MESSAGE = 4_000
 LONGEST_LINE = 1_000

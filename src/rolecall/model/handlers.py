@@ -6,13 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "DeclaredHandler",
-    "ProcedureResult",
-    "StoredProcedure",
-    "TaskContext",
-]
-
 
 class TaskContext:
     """The base of a handler's first argument: Context, BatchContext or ProcessContext."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
-__all__ = ["Durations", "History", "HistoryPoint", "Scale", "StoredBin", "points_of", "scale_for"]
-
 SHORTEST = 0.001
 A_DECADE = 10
 WIDTHS = (10, 20, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)

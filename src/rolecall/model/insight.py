@@ -9,20 +9,6 @@ from typing import Any, Literal
 
 from rolecall.model.workers import WorkerCommand
 
-__all__ = [
-    "Attempt",
-    "BulkAction",
-    "BulkOutcome",
-    "DeclaredRole",
-    "EndedPause",
-    "Pause",
-    "RegisteredWorker",
-    "RoleCount",
-    "RunningTask",
-    "TaskFilter",
-    "TimelineEntry",
-]
-
 PAGING = ("cursor", "limit")
 BulkAction = Literal["retry", "cancel", "delete"]
 

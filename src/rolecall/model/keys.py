@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rolecall.model.errors import InvalidDeclaration
 
-__all__ = ["KeyCapacity", "KeyState", "Unparked", "require_key_capacity", "require_key_pattern"]
-
 LONGEST_KEY = 200
 MOST_AT_ONCE = 32_767
 STAR = "*"

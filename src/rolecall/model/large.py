@@ -10,18 +10,6 @@ from typing import Any, Protocol
 
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 
-__all__ = [
-    "ELSEWHERE",
-    "POINTER",
-    "KeepsLarge",
-    "is_placeholder",
-    "is_pointer",
-    "pointers_for_display",
-    "pointers_in",
-    "with_next",
-    "with_payloads",
-]
-
 ELSEWHERE = "payload field stored elsewhere"
 POINTER = frozenset({"rolecall", "store", "path", "bytes", "sha256"})
 SHOWN = re.compile(r"\[kept elsewhere, \d+ bytes\]")

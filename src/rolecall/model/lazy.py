@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(
     package: str, modules: Mapping[str, Sequence[str]]

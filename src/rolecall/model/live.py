@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from rolecall.model.states import TaskState
 
-__all__ = ["Changes", "Horizon", "LiveSnapshot", "ReloadReason", "RoleProgress", "TaskChange"]
-
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:

@@ -11,8 +11,6 @@ from typing import Any
 
 from rolecall.model.redaction import Redaction, hidden_problem
 
-__all__ = ["find_mismatch"]
-
 Schema = Mapping[str, Any]
 
 KINDS: Mapping[str, Callable[[object], bool]] = {

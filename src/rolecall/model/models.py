@@ -14,8 +14,6 @@ from typing import Any
 
 from rolecall.model.redaction import WRITE_ONLY, hides
 
-__all__ = ["schema_of_model"]
-
 
 def schema_of_model(model: Any) -> Mapping[str, Any]:
     """Return the schema. The names of its definitions are prefixed with the model's, so that models do not collide."""

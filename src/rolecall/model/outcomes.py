@@ -12,28 +12,6 @@ from rolecall.model.errors import ResultNotStored, ResultUnreadable
 from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import Enqueued, Need, NextTasks
 
-__all__ = [
-    "ELSEWHERE",
-    "MARK",
-    "Blocked",
-    "Cancel",
-    "Cancelled",
-    "Completed",
-    "Failed",
-    "Misfit",
-    "NoResult",
-    "Report",
-    "ResultPointer",
-    "Returned",
-    "Snooze",
-    "Snoozed",
-    "StoredElsewhere",
-    "UnreadableResult",
-    "UnstoredResult",
-    "WaitFor",
-    "why_unstored",
-]
-
 MARK = "result not stored"
 ELSEWHERE = "result stored elsewhere"
 

@@ -10,8 +10,6 @@ from rolecall.model.findings import Severity
 from rolecall.model.handoff import HandoffState
 from rolecall.model.history import Durations, History
 
-__all__ = ["Alert", "PoolFigures", "PoolOverview", "RoleGauges", "RoleLoad", "RoleOutlook"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:

@@ -12,8 +12,6 @@ from typing import Generic, TypeVar
 
 from rolecall.model.errors import InvalidCursor
 
-__all__ = ["Page", "page_by_id", "position", "read_cursor", "read_text_cursor", "write_cursor", "write_text_cursor"]
-
 T = TypeVar("T")
 
 POSITION = struct.Struct(">q")

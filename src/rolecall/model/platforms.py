@@ -6,8 +6,6 @@ import sys
 
 from rolecall.model.errors import ConfigError
 
-__all__ = ["refuse_windows"]
-
 
 def refuse_windows(what: str, instead: str) -> None:
     """Raise ConfigError on Windows: `what` needs another system, and what to do `instead`. Do nothing elsewhere."""

@@ -13,19 +13,6 @@ from typing import Any
 
 from rolecall.model.states import TaskState
 
-__all__ = [
-    "Activity",
-    "ChildCount",
-    "Fact",
-    "Facts",
-    "Phase",
-    "Progress",
-    "Step",
-    "TreeParent",
-    "progress_of",
-    "sum_up",
-]
-
 EXPECTED = "expected"
 ALMOST = 0.99
 BEFORE = 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self
 
-__all__ = ["KnowsResult", "ReadsResult"]
-
 
 class ReadsResult(Protocol):
     """Reads the stored results of one handler's tasks as the type that the handler declares."""

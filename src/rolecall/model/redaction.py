@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["REDACTED", "WRITE_ONLY", "Redaction", "hidden_problem", "hides", "redact_text", "union"]
-
 Schema = Mapping[str, Any]
 Nodes = list[Schema]
 # A path in a value: field names and item numbers.

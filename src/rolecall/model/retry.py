@@ -6,8 +6,6 @@ import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-__all__ = ["RetryKind", "RetryPolicy", "exponential", "immediate", "linear", "no_retry"]
-
 
 class RetryKind(StrEnum):
     """How the delay before the next attempt grows."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["PodWork", "Replicas", "ScaleTarget", "Scaled", "ScalingWay", "WorkloadKind"]
-
 
 class WorkloadKind(StrEnum):
     """The Kubernetes kind that manages the workers' pods."""

@@ -7,21 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeVar
 
-__all__ = [
-    "CronPlan",
-    "DueCron",
-    "FireTimeRange",
-    "Misfire",
-    "Overlap",
-    "PlannedRun",
-    "RunOutcome",
-    "Schedule",
-    "ScheduleAhead",
-    "ScheduleRun",
-    "StoredSchedule",
-    "stagger",
-]
-
 T = TypeVar("T")
 
 Misfire = Literal["skip", "one", "all"]

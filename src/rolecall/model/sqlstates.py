@@ -8,8 +8,6 @@ neither     unknown; the statement is sent again, as for a condition
 
 from __future__ import annotations
 
-__all__ = ["READ_ONLY", "is_about_statement", "is_condition", "is_fault", "undoes_transaction"]
-
 READ_ONLY = "25006"
 # Lost connection, transaction rolled back in favor of another, no resources, operator intervention, system error,
 # internal error.

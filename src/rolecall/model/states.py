@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["FINISHED_STATES", "LostReason", "TaskState"]
-
 
 class TaskState(StrEnum):
     """A task's stored state. All other statuses are derived from the row."""

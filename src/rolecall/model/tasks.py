@@ -14,26 +14,6 @@ from rolecall.model.reading import KnowsResult, ReadsResult
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.states import TaskState
 
-__all__ = [
-    "Child",
-    "ChildRule",
-    "Claim",
-    "ClaimedTask",
-    "Dependent",
-    "Enqueued",
-    "IdempotencyKey",
-    "Need",
-    "NeedRule",
-    "Needed",
-    "NewTask",
-    "NextTasks",
-    "Offer",
-    "Task",
-    "TaskOptions",
-    "TaskSummary",
-    "TreeNode",
-]
-
 if TYPE_CHECKING:
     # Type checkers bundle typing_extensions; Python has TypeVar's default from 3.13 on.
     from typing_extensions import TypeVar

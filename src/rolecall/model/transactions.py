@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-__all__ = ["AsyncJoinable", "Joinable"]
-
 
 class Transactional(Protocol):
     """A connection or session: psycopg.Connection; psycopg2's; SQLAlchemy's Connection, Session; Django's

@@ -8,18 +8,6 @@ from enum import StrEnum
 
 from rolecall.model.states import TaskState
 
-__all__ = [
-    "Cause",
-    "CauseKind",
-    "CurrentPause",
-    "KeySituation",
-    "LiveWorker",
-    "Obstacle",
-    "Obstacles",
-    "Situation",
-    "Why",
-]
-
 
 class CauseKind(StrEnum):
     """A reason why a task does not run at this moment, the most important first.

@@ -8,19 +8,6 @@ from enum import StrEnum
 
 from rolecall.model.errors import ConfigError
 
-__all__ = [
-    "MOST_PREFETCH",
-    "MOST_SLOTS",
-    "Condition",
-    "HeartbeatAnswer",
-    "Neighbour",
-    "ProcessIdentity",
-    "WorkerCommand",
-    "WorkerInfo",
-    "Workplace",
-    "require_slots_of_roles",
-]
-
 # Per process.
 MOST_SLOTS = 1_000
 MOST_PREFETCH = 10_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-__all__ = ["find_zone", "known_zones"]
-
 
 def find_zone(name: str) -> tzinfo | None:
     """Return the time zone of this name; None if there is none."""

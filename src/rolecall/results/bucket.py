@@ -12,8 +12,6 @@ from obstore.store import S3Store
 
 from rolecall.model.errors import ResultMissing
 
-__all__ = ["BucketStore"]
-
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 CONNECT_TIMEOUT = timedelta(seconds=5)
 TIMEOUT = timedelta(seconds=60)

@@ -10,8 +10,6 @@ from pathlib import Path
 from rolecall.db.embedded.home import sync_folder
 from rolecall.model.errors import ResultMissing
 
-__all__ = ["FolderStore"]
-
 
 class FolderStore:
     """Objects as files in a folder. Each is written under a temporary name, synced and renamed."""

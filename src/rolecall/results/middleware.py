@@ -16,10 +16,8 @@ from rolecall.model.errors import ResultMissing
 from rolecall.model.large import POINTER
 from rolecall.model.outcomes import ELSEWHERE, NoResult, ResultPointer, StoredElsewhere
 from rolecall.results.stores import ObjectStore, open_store
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.worker.context import BatchContext, Context
-
-__all__ = ["LargeResults"]
 
 OVER = 64 * 1024
 PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")

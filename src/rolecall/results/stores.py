@@ -10,8 +10,6 @@ from rolecall.extras import require
 from rolecall.model.errors import ConfigError
 from rolecall.results.folder import FolderStore
 
-__all__ = ["ObjectStore", "open_store"]
-
 
 class ObjectStore(Protocol):
     """Stores complete objects by name. Both methods block and raise ResultMissing."""

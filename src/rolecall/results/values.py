@@ -20,11 +20,9 @@ from rolecall.model.large import ELSEWHERE, is_pointer, pointers_in, with_payloa
 from rolecall.model.tasks import NewTask
 from rolecall.results.middleware import LargeResults
 from rolecall.results.stores import ObjectStore, open_store
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.statement import compiled
 from rolecall.worker.context import BatchContext, Context
-
-__all__ = ["LargeValues"]
 
 OVER = 64 * 1024
 # Part of an object's name. It cannot be guessed and no result has it.

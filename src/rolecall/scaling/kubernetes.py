@@ -24,8 +24,6 @@ from rolecall.config import ScalingSettings
 from rolecall.model.errors import ClusterMissing, ClusterRefused, ClusterUnavailable, WorkloadNotFound
 from rolecall.model.scaling import Replicas, ScalingWay, WorkloadKind
 
-__all__ = ["DELETION_COST", "Kubernetes"]
-
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 FIELD_MANAGER = "rolecall"
 PATIENCE = 5.0

@@ -11,12 +11,6 @@ from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ClusterMissing
 from rolecall.model.scaling import Replicas, ScalingWay
 
-__all__ = [
-    "NoCluster",
-    "Scaler",
-    "scaler_for",
-]
-
 
 class Scaler(Protocol):
     """Scales the configured workload. All methods raise ScalingError."""

@@ -26,20 +26,6 @@ from rolecall.service.arguments import require_name
 from rolecall.service.database import Database
 from rolecall.sql import access
 
-__all__ = [
-    "DAYS",
-    "TOKEN_VARIABLE",
-    "WRONG_LOGIN",
-    "Keys",
-    "People",
-    "StartupGuard",
-    "digest_of",
-    "ensure_token",
-    "login_digests",
-    "mode_for",
-    "new_secret",
-]
-
 BYTES = 32
 DAYS = 30
 MOST_DAYS = 121

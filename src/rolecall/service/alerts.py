@@ -10,8 +10,6 @@ from rolecall.model.history import History, HistoryPoint
 from rolecall.model.insight import DeclaredRole, RegisteredWorker
 from rolecall.model.overview import Alert, RoleLoad
 
-__all__ = ["of_failures", "of_findings", "of_history", "of_pauses", "of_workers"]
-
 Alerts = Iterator[Alert]
 PAGES = {"stranded_work": "/admin/workers", "expired_leases": "/tasks?state=stale", "clocks": "/admin/workers"}
 OF_POOL = frozenset({*PAGES, "partitions"})

@@ -9,7 +9,8 @@ from dataclasses import replace
 from time import time
 
 from rolecall.app.declarations import AppCheck
-from rolecall.db.connect import AsyncConnection, connect_async
+from rolecall.db.connect import connect_async
+from rolecall.db.pooler import AsyncConnection
 from rolecall.db.run import run_async, translating_errors
 from rolecall.model.doctor import Diagnosis, Limits, ServerFacts, StaleSlot, Verdict
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable

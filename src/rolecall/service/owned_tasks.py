@@ -15,8 +15,6 @@ from rolecall.service.database import Database
 from rolecall.service.redaction import redactions, require_complete
 from rolecall.sql import owned, tasks
 
-__all__ = ["OwnedTasks"]
-
 
 class OwnedTasks:
     """The tasks of one owner."""

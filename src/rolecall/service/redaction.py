@@ -20,20 +20,6 @@ from rolecall.model.tasks import Needed, NewTask, Task
 from rolecall.service.database import Database
 from rolecall.sql import roles
 
-__all__ = [
-    "Redactions",
-    "placeholder_problem",
-    "pointer_problem",
-    "redact_chain",
-    "redact_documents",
-    "redact_needs",
-    "redact_parts",
-    "redact_tasks",
-    "redactions",
-    "redactions_of",
-    "require_complete",
-]
-
 NOTHING = Redaction(None)
 
 

@@ -16,12 +16,6 @@ from rolecall.service.database import Database
 from rolecall.service.workers import Workers
 from rolecall.sql import capacity
 
-__all__ = [
-    "ScaleDown",
-    "Scaling",
-    "choose",
-]
-
 LOWEST_COST = -1
 # The suffix of a pod's name: the ordinal, or the template's hash and five random letters.
 ENDINGS = {WorkloadKind.STATEFUL_SET: r"\d+", WorkloadKind.DEPLOYMENT: r"[a-z0-9]+-[a-z0-9]{5}"}

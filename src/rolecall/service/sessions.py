@@ -9,8 +9,6 @@ from rolecall.service.access import WRONG_LOGIN, digest_of, login_digests, new_s
 from rolecall.service.database import Database
 from rolecall.sql import access, sessions
 
-__all__ = ["Sessions"]
-
 
 class Sessions:
     """The sessions of browsers and programs. Each is a row, which ends by time, idleness or request."""

@@ -19,10 +19,6 @@ from typing import Generic, TypeVar
 
 from rolecall.model.errors import RolecallError
 
-__all__ = [
-    "Cost",
-]
-
 T = TypeVar("T")
 SHARE = 0.002
 LONGEST = 60.0

@@ -18,8 +18,6 @@ from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.service.database import QUERY_CANCELED, Database, Inspection, PooledDatabase
 from rolecall.sql.statement import Statement
 
-__all__ = ["Standby"]
-
 T = TypeVar("T")
 
 # Seconds. A healthy standby lags less.

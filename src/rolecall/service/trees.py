@@ -10,10 +10,6 @@ from rolecall.service.database import Database
 from rolecall.service.redaction import redact_documents
 from rolecall.sql import details, insight, outlines
 
-__all__ = [
-    "gather",
-]
-
 LEVELS = 5
 MOST_NAMED = 150
 MOST_FOLLOWING = 12

@@ -14,11 +14,6 @@ from rolecall.service.database import Database
 from rolecall.sql import chains, tasks
 from rolecall.sql.statement import Statement
 
-__all__ = [
-    "Share",
-    "Waits",
-]
-
 MOST = 500
 MOST_OF_ONE = 20
 # The interval of queries, which grows after the latest waiter came.

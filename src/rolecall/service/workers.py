@@ -15,10 +15,6 @@ from rolecall.service.arguments import LONGEST_PAGE
 from rolecall.service.database import Database
 from rolecall.sql import finding, insight, workers
 
-__all__ = [
-    "Coverage",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerDetail:

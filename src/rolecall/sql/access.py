@@ -6,29 +6,6 @@ from __future__ import annotations
 from rolecall.model.access import ApiKey, Credentials, LoginLimits, Person, RequestKey, Scope, StoredResponse
 from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
-__all__ = [
-    "add_person",
-    "api_key",
-    "api_keys",
-    "create_api_key",
-    "create_own_api_key",
-    "credentials",
-    "endless_admin_keys",
-    "has_credentials",
-    "keep_answer",
-    "living_api_key",
-    "people",
-    "read_person",
-    "remove_person",
-    "revoke_api_key",
-    "set_password",
-    "take_request",
-    "touch_api_key",
-    "try_to_log_in",
-    "unlock_person",
-    "welcome_browser",
-]
-
 KEY_COLUMNS = ", ".join(ApiKey.__slots__)
 PERSON_COLUMNS = ", ".join(Person.__slots__)
 NEW_KEY = "%s::text, %s::rolecall.scope, %s::text, %s::bytea, make_interval(days => %s::int)"

@@ -9,10 +9,8 @@ from itertools import starmap
 import msgspec
 
 from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.statement import Statement, ignore_rows, where
-
-__all__ = ["list_", "record"]
 
 COLUMNS = ", ".join(StoredAuditEvent.__slots__)
 LONGEST_TEXT = 2_000

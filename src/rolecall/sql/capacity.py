@@ -9,13 +9,6 @@ from rolecall.model.capacity import RoleCapacity
 from rolecall.model.scaling import PodWork
 from rolecall.sql.statement import Statement, single
 
-__all__ = [
-    "capacity",
-    "due_by_hour",
-    "pods_at_work",
-    "scale_target",
-]
-
 COLUMNS = ", ".join(RoleCapacity.__slots__)
 
 

@@ -27,21 +27,6 @@ from rolecall.sql.statement import (
 from rolecall.sql.tasks import SUMMARY_COLUMNS as PART_COLUMNS
 from rolecall.sql.tasks import TASK_COLUMNS, read_summary, read_task
 
-__all__ = [
-    "complete",
-    "delete",
-    "dependents",
-    "get",
-    "hold",
-    "list_",
-    "needs",
-    "not_open_among",
-    "parts",
-    "summaries",
-    "summary",
-    "tasks_of",
-]
-
 T = TypeVar("T")
 
 READERS: Readers = {"state": TaskState, "payload": from_json, "result": read_result}

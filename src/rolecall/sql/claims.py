@@ -10,32 +10,10 @@ from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import Report
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Offer
-from rolecall.sql.documents import NotStorable, encode, reports_document
+from rolecall.sql.documents import reports_document
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import ENDS, RESCUED
 from rolecall.sql.statement import Row, Statement, single
-
-__all__ = [
-    "claim",
-    "claim_these",
-    "claim_what_fits",
-    "expire",
-    "find_expired",
-    "find_lost",
-    "finish",
-    "finish_free",
-    "finish_here",
-    "is_work_left",
-    "next_due",
-    "offers",
-    "release",
-    "renew",
-    "report_info",
-    "rescue",
-    "rescue_found",
-    "rescue_harmless",
-    "rescue_workers",
-    "start",
-]
 
 # `payload::text` keeps the driver from decoding JSON, whatever loaders the connection has.
 CLAIM_COLUMNS = (

@@ -16,8 +16,6 @@ from rolecall.sql.documents import read_result
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
-__all__ = ["child_numbers", "children", "latest", "maker", "needs", "parents_among", "task"]
-
 Read = tuple[datetime, TaskSummary, Document, Document | None]
 
 

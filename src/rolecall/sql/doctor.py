@@ -23,23 +23,6 @@ from rolecall.model.doctor import (
 )
 from rolecall.sql.statement import Row, Statement, single
 
-__all__ = [
-    "clocks",
-    "duties",
-    "how_far_behind",
-    "how_far_written",
-    "missing_partitions",
-    "oldest_snapshot",
-    "overdue_leases",
-    "prepared_transactions",
-    "server",
-    "stale_slots",
-    "stranded_work",
-    "tables",
-    "uncounted_tasks",
-    "unpruned_records",
-]
-
 T = TypeVar("T")
 
 

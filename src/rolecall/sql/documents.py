@@ -25,19 +25,6 @@ from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.encoding import NotStorable, encode, encode_text
 from rolecall.sql.statement import from_json
 
-__all__ = [
-    "MAX_RESULT_BYTES",
-    "EncodedResult",
-    "NotStorable",
-    "encode",
-    "encode_result",
-    "encode_text",
-    "next_document",
-    "read_result",
-    "reports_document",
-    "tasks_document",
-]
-
 TEXTS = ("handler", "role", "key", "dedupe_key", "trace_context")
 DELAYS = ("after", "timeout")
 OPTIONAL = ("handler", "role", *DELAYS, "key", "dedupe_key", "max_attempts", "on_failure", "trace_context")

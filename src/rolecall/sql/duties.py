@@ -10,8 +10,6 @@ from typing import TypeVar
 from rolecall.model.workers import DutyStatus
 from rolecall.sql.statement import Statement, ignore_rows
 
-__all__ = ["begin", "read_status", "record"]
-
 T = TypeVar("T")
 
 

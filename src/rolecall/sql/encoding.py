@@ -11,8 +11,6 @@ import msgspec
 
 from rolecall.model.codecs import encode_value
 
-__all__ = ["NotStorable", "encode", "encode_text", "to_plain"]
-
 ESCAPED_NUL = "\\u0000"
 # A NUL, and a key that is NaN or infinite.
 SUSPICIOUS = (ESCAPED_NUL, 'nan":', 'inf":')

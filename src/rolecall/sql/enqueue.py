@@ -12,11 +12,6 @@ from rolecall.sql.documents import tasks_document
 from rolecall.sql.events import STORED
 from rolecall.sql.statement import Row, Statement
 
-__all__ = [
-    "enqueue_chunks",
-    "enqueue_many",
-]
-
 CHUNK = 20_000
 
 

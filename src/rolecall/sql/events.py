@@ -13,8 +13,6 @@ from rolecall.telemetry import Event, EventType
 from rolecall.telemetry.events import CHAIN_ENDS, SomeTask
 from rolecall.telemetry.groups import Creations, Emission
 
-__all__ = ["DELETED", "ENDS", "RESCUED", "RETRIED", "STORED", "TRIGGERED", "EventCollector"]
-
 STORED = frozenset({EventType.JOB_CREATED, EventType.JOB_BLOCKED, EventType.CHAIN_CREATED})
 # Consequences of finished tasks: parents finish, other tasks may run, more tasks are stored.
 ENDS = STORED | {

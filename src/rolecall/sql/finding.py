@@ -7,11 +7,9 @@ from rolecall.model.errors import FilterError
 from rolecall.model.insight import TaskFilter
 from rolecall.model.pages import Page, position, write_cursor
 from rolecall.model.tasks import TaskSummary
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.statement import Row, Statement
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
-
-__all__ = ["ids", "tasks"]
 
 FOUND = "rolecall.find_tasks(%s::jsonb, %s::bigint, %s::int) as found"
 

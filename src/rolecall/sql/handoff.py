@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from rolecall.sql.statement import Statement, firsts, ignore_rows, single
 
-__all__ = ["pool_id", "running_among", "sessionless", "watch"]
-
 
 def pool_id() -> Statement[str]:
     """Return the identity of this pool: the identifier of the cluster and the id of the database."""

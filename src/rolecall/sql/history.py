@@ -8,8 +8,6 @@ from datetime import datetime
 from rolecall.model.history import Scale, StoredBin
 from rolecall.sql.statement import Row, Statement
 
-__all__ = ["history_bins", "known_history"]
-
 COLUMNS = (
     "at, completed, failed, cancelled, retried, ready, running, longest_wait, longest_run, "
     "wait_buckets, wait_counts, run_buckets, run_counts"

@@ -20,18 +20,6 @@ from rolecall.model.insight import (
 )
 from rolecall.sql.statement import Row, Statement, compiled, from_json, single
 
-__all__ = [
-    "alike_workers",
-    "attempts",
-    "counts",
-    "handler_names",
-    "roles",
-    "timeline",
-    "work_in_hand",
-    "worker",
-    "workers",
-]
-
 WORKERS = compiled(list[RegisteredWorker])
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)

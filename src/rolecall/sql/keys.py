@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 
 from rolecall.model.keys import KeyCapacity, KeyState, Unparked, require_key_capacity, require_key_pattern
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from rolecall.sql.statement import Row, Statement, ignore_rows
-
-__all__ = ["capacities", "declare", "read_states", "set_capacity", "unpark_due"]
 
 COUNTED = 10_000
 STEP = 1_000

@@ -9,8 +9,6 @@ from rolecall.model.live import Changes, Horizon, TaskChange
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement
 
-__all__ = ["changes", "horizon"]
-
 WRAPS = 2**32
 
 

@@ -13,8 +13,6 @@ from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
-__all__ = ["ancestors", "chain", "children", "needs_among", "phases", "summaries"]
-
 FEW = 12
 PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 

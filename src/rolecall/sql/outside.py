@@ -8,21 +8,10 @@ from datetime import datetime
 from rolecall.model.error_text import clean_error
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import MAX_RESULT_BYTES, NotStorable, encode, next_document
+from rolecall.sql.documents import MAX_RESULT_BYTES, next_document
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import ENDS, TRIGGERED
 from rolecall.sql.statement import Statement, single
-
-__all__ = [
-    "TOKEN_TTL",
-    "complete",
-    "complete_by_token",
-    "fail",
-    "fail_by_token",
-    "issue_token",
-    "optional_next_document",
-    "result_document",
-    "trigger",
-]
 
 TOKEN_TTL = 7 * 86400.0
 

@@ -8,8 +8,6 @@ from itertools import starmap
 from rolecall.model.overview import RoleGauges, RoleLoad
 from rolecall.sql.statement import Statement
 
-__all__ = ["gauges", "roles_now"]
-
 GAUGE_COLUMNS = ", ".join(RoleGauges.__slots__)
 LOAD_COLUMNS = ", ".join(RoleLoad.__slots__)
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from rolecall.model.errors import InvalidTask
 from rolecall.model.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
-from rolecall.sql.documents import NotStorable, encode, tasks_document
+from rolecall.sql.documents import tasks_document
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.statement import Readers, Statement, columns_of, from_json, reader_of, single
-
-__all__ = ["enqueue", "owner_of", "tasks"]
 
 READERS: Readers = {"payload": from_json}
 COLUMNS = columns_of(OwnedTask, READERS)

@@ -10,8 +10,6 @@ from rolecall.model.progress import ChildCount, Fact, TreeParent
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement, from_json
 
-__all__ = ["roles", "tree"]
-
 ROLE_COLUMNS = ", ".join(RoleProgress.__slots__)
 TREE_COLUMNS = (
     "id, parent_id, depth, role, handler, state::text, begun, counting, serial, info::text, children_info::text, "

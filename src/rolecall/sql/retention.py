@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from rolecall.sql.statement import Statement, ignore_rows, single
 
-__all__ = [
-    "keep_audit",
-    "make_partitions",
-    "prune",
-    "prune_due",
-    "roll_up_counts",
-    "roll_up_history",
-]
-
 BATCH = 2_000
 
 

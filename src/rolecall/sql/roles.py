@@ -11,22 +11,9 @@ from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.handlers import DeclaredHandler, ProcedureResult, StoredProcedure
 from rolecall.model.insight import EndedPause, Pause
 from rolecall.model.redaction import WRITE_ONLY
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import ENDS
 from rolecall.sql.statement import Row, Statement, from_json, ignore_rows, single, where
-
-__all__ = [
-    "declare",
-    "end_pauses",
-    "hiding_schemas",
-    "known_procedures",
-    "list_handlers",
-    "pause",
-    "resume",
-    "reveal",
-    "run_before_hook",
-    "run_procedure",
-]
 
 COLUMNS = (
     "name, role, description, signature::text, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "

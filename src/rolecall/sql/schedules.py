@@ -11,27 +11,9 @@ from itertools import starmap
 
 from rolecall.model.errors import InvalidSchedule
 from rolecall.model.schedules import CronPlan, DueCron, PlannedRun, RunOutcome, Schedule, ScheduleRun, StoredSchedule
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import STORED
 from rolecall.sql.statement import Row, Statement, single, where
-
-__all__ = [
-    "Fired",
-    "change",
-    "delete",
-    "due_cron",
-    "ensure",
-    "fire",
-    "fire_cron",
-    "list_",
-    "outcomes",
-    "plan_runs",
-    "present",
-    "put",
-    "runs",
-    "runs_last_hour",
-    "trigger",
-]
 
 Fired = tuple[str, int | None]
 

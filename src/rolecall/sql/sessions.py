@@ -9,16 +9,6 @@ from rolecall.model.access import Credentials, LiveSession, OpenSession, Person,
 from rolecall.sql.access import read_person
 from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
-__all__ = [
-    "close_session",
-    "end_session",
-    "find_session",
-    "open_local_session",
-    "open_session",
-    "sessions",
-    "touch_session",
-]
-
 USED = "coalesce(session.last_used_at, session.created_at)"
 # One parameter: the number of idle seconds after which a session has ended.
 ALIVE = f"session.expires_at > rolecall.clock() and {USED} > rolecall.clock() - make_interval(secs => %s::float8)"

@@ -11,10 +11,6 @@ import msgspec
 
 from rolecall.telemetry import EventType
 
-__all__ = [
-    "where",
-]
-
 T = TypeVar("T")
 Row = tuple[Any, ...]
 # Readers of the columns that are selected as text, by field name.

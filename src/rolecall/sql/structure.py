@@ -10,8 +10,6 @@ from rolecall.sql.documents import read_result, tasks_document
 from rolecall.sql.events import STORED
 from rolecall.sql.statement import Row, Statement, from_json, single
 
-__all__ = ["children", "failed_siblings", "needs", "spawn", "traces_of", "tree"]
-
 
 def children(parent_id: int) -> Statement[list[Child]]:
     """List the children that a task spawned last, in order, with their outcomes."""

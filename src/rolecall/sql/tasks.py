@@ -23,21 +23,6 @@ from rolecall.sql.statement import (
 )
 from rolecall.telemetry import EventType
 
-__all__ = [
-    "SUMMARY_COLUMNS",
-    "TASK_COLUMNS",
-    "cancel",
-    "delete",
-    "delete_one",
-    "get",
-    "kinds",
-    "kinds_of_chains",
-    "not_open_among",
-    "read_summary",
-    "read_task",
-    "retry",
-]
-
 MOST_KINDS = 12
 
 READERS: Readers = {"state": TaskState, "info": from_json, "payload": from_json, "result": read_result}

@@ -7,8 +7,6 @@ import msgspec
 from rolecall.model.why import Situation
 from rolecall.sql.statement import Row, Statement
 
-__all__ = ["situation"]
-
 SITUATIONS = msgspec.json.Decoder(Situation)
 
 

@@ -9,24 +9,8 @@ from itertools import starmap
 import msgspec
 
 from rolecall.model.workers import Condition, HeartbeatAnswer, Neighbour, ProcessIdentity, WorkerCommand, WorkerInfo
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from rolecall.sql.statement import Row, Statement, firsts, ignore_rows, single
-
-__all__ = [
-    "command",
-    "declare_release",
-    "deregister",
-    "heartbeat",
-    "mark_idle",
-    "neighbours",
-    "record_intakes",
-    "record_process",
-    "register",
-    "serve",
-    "sessionless",
-    "wake_others",
-    "withdraw_undeclared",
-]
 
 RELEASE_DIGITS = 16
 

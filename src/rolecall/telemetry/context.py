@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 from rolecall.telemetry.events import TaskFacts
 
-__all__ = ["AtWork", "TaskFilter", "add_task_fields", "current", "fields_of", "task_fields"]
-
 MOST_IDS = 10
 
 

@@ -14,8 +14,6 @@ from rolecall.telemetry.groups import Emission, events_of
 from rolecall.telemetry.log_sink import LogSink
 from rolecall.telemetry.measures import Tally
 
-__all__ = ["Emits", "Emitter", "UntilCommit"]
-
 MOST_WAITING = 10_000
 FLUSH_WITHIN = 2.0
 REST_AFTER = 60.0

@@ -13,8 +13,6 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = ["CHAIN_ENDS", "LEVELS", "WORDS", "Event", "EventSink", "EventType", "SomeTask", "TaskFacts", "WorkerFacts"]
-
 
 class EventType(StrEnum):
     """All event types. docs/reference/events.md describes when each occurs and which facts it has."""

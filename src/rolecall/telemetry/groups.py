@@ -9,18 +9,6 @@ from operator import attrgetter
 
 from rolecall.telemetry.events import Event, EventType, SomeTask, TaskFacts, WorkerFacts
 
-__all__ = [
-    "COMPLETIONS",
-    "STARTED",
-    "Completion",
-    "Completions",
-    "Creations",
-    "Emission",
-    "Place",
-    "Starts",
-    "events_of",
-]
-
 STARTED = EventType.JOB_ATTEMPT_STARTED
 CREATIONS = (EventType.JOB_CREATED, EventType.CHAIN_CREATED)
 # The events of a completion, each of which implies the one before.

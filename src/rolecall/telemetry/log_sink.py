@@ -9,8 +9,6 @@ from time import monotonic
 from rolecall.telemetry.context import fields_of
 from rolecall.telemetry.events import LEVELS, Event, EventType
 
-__all__ = ["FACTS", "LogSink"]
-
 MOST_FAILURES = 10
 SPAN = 5.0
 # The attribute of a record with the event's facts. JSON output contains them as fields, text output does not.

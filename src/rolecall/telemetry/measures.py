@@ -10,20 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from rolecall.telemetry.events import Event, EventType
 from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completions, Emission, Place
 
-__all__ = [
-    "ATTEMPT",
-    "BUCKETS",
-    "CHAIN",
-    "DURATIONS",
-    "JOB",
-    "TIMED",
-    "WITHOUT_TASK",
-    "Place",
-    "Series",
-    "Tally",
-    "place_of",
-]
-
 # Upper bounds in seconds, from an empty handler to a chain that waits for a day.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400)
 CHAIN, JOB, ATTEMPT = "chain", "job", "job_attempt"

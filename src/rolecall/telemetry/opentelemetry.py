@@ -24,7 +24,8 @@ from rolecall.extras import missing_extra
 from rolecall.model.tasks import Enqueued, NewTask, NextTasks
 from rolecall.telemetry.context import AtWork
 from rolecall.telemetry.events import Event, EventType
-from rolecall.telemetry.measures import ATTEMPT, BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Place, Tally, place_of
+from rolecall.telemetry.groups import Place
+from rolecall.telemetry.measures import ATTEMPT, BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Tally, place_of
 from rolecall.telemetry.tracing import Traces
 
 try:
@@ -44,8 +45,6 @@ try:
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError as error:
     raise missing_extra("otel") from error
-
-__all__ = ["OpenTelemetry", "metric_name"]
 
 SYSTEM = "rolecall"
 W3C = TraceContextTextMapPropagator()

@@ -9,8 +9,6 @@ from rolecall.model.doctor import DutyState
 from rolecall.model.overview import RoleGauges
 from rolecall.telemetry.prometheus import Collector, GaugeMetricFamily, Metric
 
-__all__ = ["PoolMetrics"]
-
 STATUSES = ("ready", "scheduled", "running", "blocked", "waiting")
 
 

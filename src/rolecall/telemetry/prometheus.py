@@ -17,7 +17,8 @@ from typing import Protocol
 from rolecall.extras import missing_extra
 from rolecall.model.errors import ConfigError
 from rolecall.telemetry.events import Event, EventSink, EventType
-from rolecall.telemetry.measures import BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Place, Tally
+from rolecall.telemetry.groups import Place
+from rolecall.telemetry.measures import BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Tally
 
 try:
     from prometheus_client import REGISTRY, CollectorRegistry, start_http_server

@@ -16,8 +16,6 @@ from typing import Any, Protocol, runtime_checkable
 from rolecall.model.tasks import Enqueued, NewTask, NextTasks
 from rolecall.telemetry.context import AtWork
 
-__all__ = ["Arrives", "Attempt", "EnqueueTrace", "Traces", "Tracing", "step", "tracing_of"]
-
 # The stored contexts of a task and of related tasks, each with its relation to the task.
 Traces = Sequence[tuple[str, str]]
 

@@ -18,8 +18,6 @@ from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
 from rolecall.testing.databases import dsn_of
 
-__all__ = ["BorrowedConnection", "borrow", "in_a_loop", "is_async", "on_borrowed", "run_query", "run_query_async"]
-
 T = TypeVar("T")
 
 

@@ -24,8 +24,6 @@ from rolecall.testing.servers import of_this_process, template_of_this_process
 from rolecall.testing.wanted import AnyHandler
 from rolecall.worker.options import WorkerOptions
 
-__all__ = ["RolecallTestCase"]
-
 
 class RolecallTestCase(unittest.TestCase):
     """Gives each test a new, migrated `database`, a `connection` to it, a `task_client` and a `clock`.

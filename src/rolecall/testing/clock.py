@@ -16,8 +16,6 @@ from rolecall.sql import schedules
 from rolecall.sql.statement import Statement, single
 from rolecall.testing.databases import dsn_of
 
-__all__ = ["Clock"]
-
 SETTING = SQL("rolecall.fake_now")
 RUNNING = ""
 SHOW = b"select pg_catalog.set_config('rolecall.fake_now', $1, false)"

@@ -34,8 +34,6 @@ from rolecall.worker.outcomes import check_contract, unstored_failure
 from rolecall.worker.relatives import children_of, needs_of
 from rolecall.worker.subprocess.messages import address_of
 
-__all__ = ["AttemptFacts", "FakeBatchContext", "FakeContext"]
-
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)

@@ -26,8 +26,6 @@ from rolecall.sql.statement import Statement, firsts, single
 from rolecall.testing.asking import run_query
 from rolecall.testing.databases import dsn_of, url_of
 
-__all__ = ["FrozenWorker", "Place", "crash_worker", "frozen_worker"]
-
 LOOK_SECONDS = 0.02
 MOST_LINES = 30
 MOST_RESCUED = 1_000

@@ -16,10 +16,9 @@ from psycopg.sql import SQL, Identifier
 
 from rolecall.app import App
 from rolecall.db.connect import connect
-from rolecall.db.migrator import ROLECALL, Migrations, migrate
+from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrator import migrate
 from rolecall.model.errors import ConfigError
-
-__all__ = ["TestServer", "clone", "dsn_of", "prepare", "template", "url_of"]
 
 DRIVER = re.compile(r"^(postgres(?:ql)?)\+\w+://")
 # SQLAlchemy passes query parameters to the driver, and asyncpg has its own name for this one.

@@ -10,8 +10,6 @@ from rolecall.model.errors import ConfigError
 from rolecall.model.tasks import Task
 from rolecall.testing.in_transaction import inline
 
-__all__ = ["run_tasks"]
-
 
 def run_tasks(*, most: int = 1_000, raising: bool = True) -> list[Task]:
     """Run due tasks and everything that follows from them in the test's transaction. Return the tasks, like `inline`.

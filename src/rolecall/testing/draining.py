@@ -23,8 +23,6 @@ from rolecall.testing.schedules import Session, next_run, store_declarations
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
 
-__all__ = ["Drained", "drain", "drain_sync", "working"]
-
 AsyncConnection = psycopg.AsyncConnection[Any]
 OpenTask = tuple[int, str, str, str | None]
 

@@ -15,8 +15,6 @@ from rolecall.sql.tasks import TASK_COLUMNS, read_task
 from rolecall.testing.asking import is_async, run_query, run_query_async
 from rolecall.testing.wanted import AnyHandler, Expectation, read_expectation
 
-__all__ = ["all_enqueued", "assert_enqueued", "assert_not_enqueued"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 Tasks = Sequence[Task]

@@ -39,8 +39,6 @@ from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.subprocess.pool import Processes
 
-__all__ = ["inline"]
-
 T = TypeVar("T")
 AsyncConnection = psycopg.AsyncConnection[Any]
 AFTERWARDS_WITHIN = 60.0

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["forget", "room"]
-
 MEMORY = Path("/dev/shm")  # noqa: S108 - each session creates a private folder in it
 PREFIX = "rolecall-tests-"
 ENOUGH = 4 * 1024**3

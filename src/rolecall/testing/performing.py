@@ -9,13 +9,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 from rolecall.app import HandlerDefinition
 from rolecall.app.handlers import Middleware
 from rolecall.model.outcomes import NoResult
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.contexts import FakeBatchContext, FakeContext
 from rolecall.worker.runners import chain_middlewares, results_per_task
 from rolecall.worker.subprocess.context import ProcessContext
-
-__all__ = ["perform", "perform_batch", "perform_sync"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

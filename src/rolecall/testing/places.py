@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["die_here"]
-
 VARIABLE = "ROLECALL_FAILPOINT"
 
 

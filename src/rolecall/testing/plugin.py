@@ -20,7 +20,7 @@ from rolecall.app.tables import merge_migrations
 from rolecall.client.async_client import AsyncClient
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect, connect_async
-from rolecall.db.migrator import ROLECALL, Migrations
+from rolecall.db.migrations import ROLECALL, Migrations
 from rolecall.testing import memory, servers
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import TestServer, clone, template, url_of

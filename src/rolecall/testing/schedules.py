@@ -22,8 +22,6 @@ from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
 from rolecall.worker.registration import declare_unchecked
 
-__all__ = ["Fired", "Session", "fire_schedules", "next_run", "store_declarations"]
-
 T = TypeVar("T")
 AsyncConnection = psycopg.AsyncConnection[Any]
 

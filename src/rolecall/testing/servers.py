@@ -13,11 +13,9 @@ from tempfile import TemporaryDirectory
 from rolecall.app import App
 from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.embedded.start import ServerOptions
-from rolecall.db.migrator import ROLECALL
+from rolecall.db.migrations import ROLECALL
 from rolecall.testing import memory
 from rolecall.testing.databases import TestServer, template
-
-__all__ = ["close", "configured_or_embedded", "of_this_process", "template_of_this_process"]
 
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Its data needs neither durability nor much memory.

@@ -16,8 +16,6 @@ from rolecall.model.durations import in_seconds
 from rolecall.model.reading import ReadsResult
 from rolecall.model.tasks import NewTask, Task
 
-__all__ = ["AnyHandler", "Expectation", "read_expectation"]
-
 AnyHandler = HandlerDefinition[..., Any] | NewTask | str
 # The stored facts of a task. `after` is relative to the enqueue.
 OPTIONS = frozenset(

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp
 from rolecall.app import App
 from rolecall.brokers import connect_redis
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.db.connect import Pooler, async_pool, connect_async
+from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.pooler import Pooler
 from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError, InvalidDeclaration
 from rolecall.service.database import PooledDatabase
@@ -51,8 +52,6 @@ from rolecall.web.shared_rates import SharedRates
 from rolecall.web.state import LONGEST_READ, Access, WebState, set_state
 from rolecall.web.task_filters import Listing
 from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
-
-__all__ = ["build", "precompute_routes"]
 
 CONNECTIONS = 8
 # Seconds that a request waits for a free connection.

@@ -28,22 +28,6 @@ from rolecall.model.errors import InvalidDeclaration, NotAllowed
 from rolecall.service.services import Services
 from rolecall.web.state import note_refusal, state_of
 
-__all__ = [
-    "Administers",
-    "Anybody",
-    "Connections",
-    "Connects",
-    "Enters",
-    "KnownCaller",
-    "Operates",
-    "Owns",
-    "Reads",
-    "Requires",
-    "caller_of",
-    "routers_of",
-]
-
-
 # Documents the header in OpenAPI. Access identifies the caller, by header or by cookie.
 BearerCredentials = Annotated[
     HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))

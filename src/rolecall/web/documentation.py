@@ -11,11 +11,6 @@ from rolecall.web.dependencies import Reads
 from rolecall.web.problems import MEDIA_TYPE
 from rolecall.web.second_names import MARK, SecondNames
 
-__all__ = [
-    "complete",
-    "router",
-]
-
 router = APIRouter(tags=["document"])
 
 FIRST_REFUSAL = 400
@@ -47,7 +42,7 @@ def complete(application: FastAPI, names: SecondNames) -> None:
                 _document_names(schema, names)
         return described
 
-    application.openapi = openapi  # as FastAPI documents it
+    application.openapi = openapi  # type: ignore[method-assign]  # as FastAPI documents it
 
 
 def _document_names(schema: dict[str, Any], names: SecondNames) -> None:

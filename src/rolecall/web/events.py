@@ -14,8 +14,6 @@ from starlette.types import Message, Send
 
 from rolecall.service.live import Batch, Stream
 
-__all__ = ["HEARTBEAT", "EventStream", "events_of"]
-
 HEARTBEAT = 30.0
 PATIENCE = 30.0
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -28,29 +28,6 @@ from rolecall.model.access import Session
 from rolecall.model.errors import NotAllowed
 from rolecall.web.problems import Responses, problem
 
-__all__ = [
-    "API",
-    "LOCAL_DOMAIN",
-    "LOCAL_NAMES",
-    "UNCHANGED",
-    "KnownHosts",
-    "SecurityHeaders",
-    "browser_name",
-    "forget_session",
-    "has_login_cookie",
-    "host_name",
-    "host_of",
-    "own_address",
-    "path_below",
-    "refuse_embedding",
-    "refuse_other_sites",
-    "require_own_site",
-    "root_of",
-    "session_secret",
-    "set_session_cookie",
-    "with_etag",
-]
-
 API = "/api/"
 # Browsers treat a backslash as a slash and skip tabs and line ends, and `//` leads to another host.
 OWN_PATH = re.compile(r"/(?!/)[^\\\x00-\x20\x7f]*")

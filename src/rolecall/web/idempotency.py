@@ -33,8 +33,6 @@ from rolecall.web.dependencies import KnownCaller, Operates, Owns, Requires
 from rolecall.web.problems import problem_of
 from rolecall.web.state import state_of
 
-__all__ = ["OperatesOnce", "OperatesOnceByForm", "OwnsOnce", "install_idempotency"]
-
 HEADER = b"idempotency-key"
 # Forms cannot set a header, so their URL contains the key.
 FORM_KEY = b"request_key"

@@ -31,14 +31,6 @@ from rolecall.web.http import host_name, refuse_embedding, refuse_other_sites, r
 from rolecall.web.rates import Rates
 from rolecall.web.state import address_of, note_refusal, state_of
 
-__all__ = [
-    "ForwardingGuard",
-    "KeysAndSessions",
-    "LocalToken",
-    "NoAuthentication",
-    "person",
-]
-
 SESSION = "rs"
 LOCAL_SESSION = "rsl"
 # 60 bits.

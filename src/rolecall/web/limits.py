@@ -21,11 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.model.access import Caller
 from rolecall.model.errors import NotAuthenticated, RolecallError
-from rolecall.sql.documents import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode
 from rolecall.web.http import API, path_below
 from rolecall.web.problems import RequestRefused, problem, problem_of
-
-__all__ = ["LONGEST_BODY", "MOST_BUFFERED", "MOST_CONTAINERS", "MOST_VALUES", "SMALL_BODY", "Limits"]
 
 LONGEST_PATH = 2_000
 LONGEST_QUERY = 16_000

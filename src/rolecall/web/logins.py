@@ -17,8 +17,6 @@ from rolecall.web.passwords import Passwords
 from rolecall.web.rates import Rates, network_of
 from rolecall.web.state import address_of, note_refusal, state_of
 
-__all__ = ["Logins"]
-
 # All unknown browsers together may fail this many times as often as one network.
 STRANGERS = 10
 log = logging.getLogger("rolecall.web")

@@ -19,8 +19,6 @@ from rolecall.model.tasks import Need, NeedRule, NewTask, TaskOptions
 from rolecall.web.parameters import Body, Id, Moment, OpenBody, Seconds, ShortText, agreed
 from rolecall.web.second_names import SecondNames
 
-__all__ = ["Batch", "TaskRequest", "read_batch", "read_task", "trace_of"]
-
 LONGEST_BATCH = 1_000
 MOST_NEEDS = 1_000
 LARGEST_INT = 2**31 - 1

@@ -33,7 +33,7 @@ from rolecall.model.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask, TaskOptions
 from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
-from rolecall.sql.documents import encode
+from rolecall.sql.encoding import encode
 from rolecall.web.api.access import PRINTABLE
 from rolecall.web.api.health import require_ready
 from rolecall.web.dependencies import Administers, Anybody, Enters, KnownCaller, Owns
@@ -42,8 +42,6 @@ from rolecall.web.parameters import Body, PathId, SearchText, ShortText
 from rolecall.web.passwords import LONGEST, hash_password
 from rolecall.web.problems import refuses
 from rolecall.web.state import state_of
-
-__all__ = ["Status", "status_of"]
 
 PREFIX = "/api/own"
 FALLBACK = "default"

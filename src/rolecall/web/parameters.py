@@ -13,27 +13,6 @@ from rolecall.model.errors import FilterError
 from rolecall.model.pages import Page
 from rolecall.web.second_names import MARK
 
-__all__ = [
-    "LARGEST_ID",
-    "LONGEST_PAGE",
-    "Blank",
-    "Body",
-    "Cursor",
-    "Id",
-    "Limit",
-    "Moment",
-    "OpenBody",
-    "PathId",
-    "Patience",
-    "Result",
-    "SearchText",
-    "Seconds",
-    "ShortText",
-    "TextCursor",
-    "agreed",
-    "with_items",
-]
-
 # The largest integer that JSON numbers represent exactly in every language; also the end of the tables' sequences.
 LARGEST_ID = 2**53 - 1
 LONGEST_PAGE = 500

@@ -9,8 +9,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from rolecall.model.errors import ConfigError
 
-__all__ = ["LONGEST", "Passwords", "hash_password"]
-
 SHORTEST = 12
 LONGEST = 1_000
 AT_ONCE = 2

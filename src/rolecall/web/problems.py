@@ -16,20 +16,6 @@ from starlette.exceptions import HTTPException
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import NotAuthenticated, RolecallError, TooManyRequests
 
-__all__ = [
-    "MEDIA_TYPE",
-    "PROBLEMS",
-    "Problem",
-    "RequestRefused",
-    "Responses",
-    "answer_problems",
-    "http_problem",
-    "kind_of",
-    "problem",
-    "problem_of",
-    "refuses",
-]
-
 MEDIA_TYPE = "application/problem+json"
 Responses = dict[int | str, dict[str, Any]]
 ANYWHERE = (400, 401, 403, 413, 414, 415, 422, 429, 500, 503)

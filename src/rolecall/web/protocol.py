@@ -20,15 +20,6 @@ from typing import Any, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-__all__ = [
-    "BoundedProtocol",
-    "Bounds",
-    "Connection",
-    "ConnectionSlots",
-    "make_protocol",
-    "raise_file_limit",
-]
-
 END = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LONG = "too long"
 TINY_CHUNKS = "in tiny chunks"

@@ -18,8 +18,6 @@ from rolecall.web.dependencies import Requires, identify
 from rolecall.web.second_names import SecondNames
 from rolecall.web.state import state_of
 
-__all__ = ["reject_unknown_parameters"]
-
 # Paging parameters of other APIs.
 PAGING = frozenset({"offset", "page", "skip", "start"})
 CURSOR = "cursor"

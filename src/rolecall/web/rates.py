@@ -20,8 +20,6 @@ from rolecall.model.access import Caller
 from rolecall.model.errors import TooManyRequests
 from rolecall.web.shared_rates import SharedRates
 
-__all__ = ["Rates", "network_of"]
-
 NEIGHBOURS = 64
 ALONE_SECONDS = 10.0
 log = logging.getLogger("rolecall.web")

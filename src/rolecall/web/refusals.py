@@ -15,8 +15,6 @@ from rolecall.model.audit import Actor, AuditEvent
 from rolecall.model.errors import RolecallError
 from rolecall.wake.waker import comes_within
 
-__all__ = ["Refusals", "Write"]
-
 Write = Callable[[Actor, AuditEvent, Mapping[str, object]], Awaitable[None]]
 
 MOST_KINDS = 20

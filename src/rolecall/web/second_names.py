@@ -15,8 +15,6 @@ from pydantic_core import CoreSchema
 
 from rolecall.app.aliases import Alias
 
-__all__ = ["MARK", "HasSecondNames", "Naming", "SecondNames"]
-
 SHOWN = "second_names"
 # Marks where OpenAPI lists them.
 MARK = "x-second-names"

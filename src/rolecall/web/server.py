@@ -38,12 +38,6 @@ from rolecall.worker.registration import declare
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from rolecall.worker.signals import handling_signals
 
-__all__ = [
-    "Server",
-    "serve",
-    "upkeep",
-]
-
 GRACE = 10
 # uvicorn ticks ten times a second.
 TICKS = 10
@@ -69,7 +63,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=protocol,  # it is only ever called
+                http=protocol,  # type: ignore[arg-type]  # it is only ever called
                 ws="none",
                 backlog=self._places.bounds.backlog,
                 lifespan="on",

@@ -11,8 +11,6 @@ from rolecall.model.errors import SessionNotFound
 from rolecall.service.services import Services
 from rolecall.web.state import state_of
 
-__all__ = ["SessionId", "end_session_of", "sessions_of"]
-
 SessionId = Annotated[str, Path(max_length=16)]
 
 

@@ -9,8 +9,6 @@ import secrets
 
 from rolecall.brokers import RedisLink, Script
 
-__all__ = ["SharedRates"]
-
 # Uses the clock of Redis for all servers. Returns milliseconds to wait, or 0.
 HIT = Script("""
 local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])

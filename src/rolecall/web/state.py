@@ -30,19 +30,6 @@ from rolecall.web.events import HEARTBEAT
 from rolecall.web.refusals import Refusals
 from rolecall.web.second_names import SecondNames
 
-__all__ = [
-    "LONGEST_READ",
-    "Access",
-    "SessionOpener",
-    "WebState",
-    "address_of",
-    "note_refusal",
-    "require_cookies",
-    "set_state",
-    "state_of",
-]
-
-
 LONGEST_READ = 5.0
 # Methods that change nothing.
 READ_METHODS = frozenset({"GET", "HEAD"})

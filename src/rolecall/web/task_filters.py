@@ -12,8 +12,6 @@ from rolecall.service.services import Services
 from rolecall.web.parameters import LARGEST_ID, LONGEST_PAGE, MOST_IDS, Id, Moment, ShortText, agreed
 from rolecall.web.second_names import MARK, SecondNames
 
-__all__ = ["BodyFilter", "Filter", "Listing", "resolve_filter", "task_filter"]
-
 
 class Filter(BaseModel):
     """Conditions that must all hold. `status` and `state` are the same filter; both accept stored and derived ones.

@@ -14,20 +14,6 @@ from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task, TaskSummary
 from rolecall.web.second_names import HasSecondNames, SecondNames
 
-__all__ = [
-    "ListedChain",
-    "ListedTask",
-    "Outcome",
-    "ShownChain",
-    "ShownSchedule",
-    "ShownTask",
-    "listed_chain",
-    "listed_task",
-    "view_of_chain",
-    "view_of_schedule",
-    "view_of_task",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTask(HasSecondNames, TaskSummary):

@@ -15,8 +15,6 @@ from rolecall.telemetry.events import CHAIN_ENDS
 from rolecall.telemetry.groups import COMPLETIONS, STARTED, Completion, Completions, Emission, Starts
 from rolecall.worker.in_flight import HeldTask
 
-__all__ = ["WorkerEvents"]
-
 GATHER_FOR = 0.01
 RENEWED = EventType.JOB_ATTEMPT_LEASE_RENEWED
 ACCEPTED_BEFORE = "already"

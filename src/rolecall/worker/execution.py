@@ -11,8 +11,6 @@ from rolecall.worker.program import Handler, Program
 from rolecall.worker.runners import AsyncRunner, HandlerRegistry, NoGather, runner_for
 from rolecall.worker.tracing import trace_runner
 
-__all__ = ["registry_of"]
-
 
 def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> HandlerRegistry:
     """Create a runner for each handler, with its middlewares and with tracing if a sink traces."""

@@ -10,8 +10,6 @@ from rolecall.db.after_commit import AfterCommit, make_calls_async
 from rolecall.worker.handler_services import Connection, HandlerServices
 from rolecall.worker.in_flight import HeldTask
 
-__all__ = ["open_transaction"]
-
 
 @asynccontextmanager
 async def open_transaction(services: HandlerServices, held_by: Mapping[Any, HeldTask]) -> AsyncIterator[Connection]:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from rolecall.model.workers import WorkerCommand
 
-__all__ = ["BLOCKED_FOR", "Signs", "WorkerHealth", "judge"]
-
 # Seconds. Leases are renewed while a handler blocks the loop, so a short blockage does not require a restart.
 BLOCKED_FOR = 30.0
 STUCK_FOR = 60.0

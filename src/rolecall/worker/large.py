@@ -11,8 +11,6 @@ from rolecall.model.large import KeepsLarge, pointers_in, with_next
 from rolecall.model.tasks import NewTask, NextTasks
 from rolecall.worker.in_flight import HeldTask
 
-__all__ = ["NOWHERE", "LargeFields"]
-
 
 @dataclass(frozen=True, slots=True)
 class LargeFields:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 try:
     from uvloop import new_event_loop
 except ImportError:  # pragma: no cover - not on every platform
-    from asyncio import new_event_loop  # Python's default loop
+    from asyncio import new_event_loop  # type: ignore[assignment]  # Python's default loop
 
 T = TypeVar("T")
 

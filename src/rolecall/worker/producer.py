@@ -25,7 +25,7 @@ from time import monotonic
 from typing import Protocol, TypeVar
 
 from rolecall.config import failpoints
-from rolecall.db.connect import AsyncConnection as Connection
+from rolecall.db.pooler import AsyncConnection as Connection
 from rolecall.db.run import run_async
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason

@@ -10,8 +10,6 @@ from rolecall.app.handlers import HandlerDefinition
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Child, Needed
 
-__all__ = ["children_of", "needs_of"]
-
 
 def children_of(found: Sequence[Child], of: HandlerDefinition[..., Any] | None) -> list[Child]:
     """Return the children, or only those of one handler with results of its declared type."""

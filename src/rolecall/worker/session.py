@@ -20,8 +20,9 @@ from weakref import WeakSet, ref
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.connect import AsyncConnection as Connection
-from rolecall.db.connect import Pooler, async_pool, connect_async
+from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.pooler import AsyncConnection as Connection
+from rolecall.db.pooler import Pooler
 from rolecall.db.run import run_async
 from rolecall.model.errors import DatabaseReadOnly, DatabaseUnavailable
 from rolecall.model.sqlstates import is_about_statement

@@ -12,8 +12,6 @@ from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
 from rolecall.worker.session import DatabaseSession
 
-__all__ = ["TraceLookup", "TracedRunner", "trace_runner"]
-
 log = logging.getLogger("rolecall.worker")
 
 

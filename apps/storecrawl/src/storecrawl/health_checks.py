@@ -12,8 +12,6 @@ from rolecall import Finding, Severity
 from storecrawl.catalog import count_blocked_stores
 from storecrawl.egress.repository import StoredRoute, list_routes
 
-__all__ = ["CHECKS"]
-
 Connection = psycopg.AsyncConnection[Any]
 
 MANY = 0.5

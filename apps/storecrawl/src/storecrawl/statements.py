@@ -22,8 +22,6 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import BaseRowFactory, tuple_row
 
-__all__ = ["Connection", "Statements", "containing_pattern", "exact_json", "execute", "fetch", "json_text"]
-
 _WITH_NUMBERS = msgspec.json.Encoder(decimal_format="number")
 NAME = re.compile(r"^-- name:(.*)$", re.MULTILINE)
 

@@ -30,8 +30,6 @@ from rolecall_import.reading import (
 )
 from rolecall_import.sources import Function, Source, Sources
 
-__all__ = ["read_celery"]
-
 SETTINGS = frozenset({"beat_schedule", "task_default_queue", "task_routes", "task_time_limit", "timezone", *REFUSED})
 SELF = {
     "request": "self.request.id is ctx.task_id, self.request.retries is ctx.attempt - 1",

@@ -10,8 +10,6 @@ from rolecall_import.inventory import FoundTask
 from rolecall_import.reading import UNKNOWN, Findings, arguments_as_code, code_of, options_of, using_code, value_of
 from rolecall_import.sources import Source
 
-__all__ = ["Calls", "is_signature"]
-
 SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
 CANVAS = {"celery.chain": "chain", "celery.group": "group", "celery.chord": "chord"}
 CANVAS |= {f"celery.canvas.{kind}": kind for kind in CANVAS.values()}

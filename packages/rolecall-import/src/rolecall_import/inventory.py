@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["FoundCall", "FoundSchedule", "FoundTask", "Gap", "Inventory", "Parameter", "Place", "Unread"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:

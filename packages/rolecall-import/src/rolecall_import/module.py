@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from rolecall_import.inventory import FoundTask, Inventory
 from rolecall_import.reading import literal
 
-__all__ = ["module_text"]
-
 IMPORTED_NAMES = ("Dedupe", "exponential", "immediate", "linear")
 TITLES = {"celery": "Celery", "procrastinate": "Procrastinate", "rq": "RQ"}
 WIDTH = 110

@@ -26,8 +26,6 @@ from rolecall_import.reading import (
 )
 from rolecall_import.sources import Function, Source, Sources
 
-__all__ = ["read_procrastinate"]
-
 MAKERS = frozenset({"App", "Blueprint"})
 PACKAGE = "procrastinate"
 DEFAULT_QUEUE = "default"

@@ -14,24 +14,6 @@ from typing import Any
 from rolecall_import.inventory import FoundCall, FoundTask, Gap, Inventory, Parameter, Place
 from rolecall_import.sources import Function, Source, Sources
 
-__all__ = [
-    "INNER",
-    "UNKNOWN",
-    "Findings",
-    "arguments_as_code",
-    "code_of",
-    "constant_policy",
-    "literal",
-    "make_functions_unique",
-    "options_of",
-    "payload_of",
-    "read_task",
-    "seconds",
-    "using_code",
-    "valid_name",
-    "value_of",
-]
-
 # A value that is known only when the code runs.
 UNKNOWN: Any = object()
 INNER = "it is declared inside a function or a class: declare it at the top level of a module"

@@ -25,8 +25,6 @@ from rolecall_import.reading import (
 )
 from rolecall_import.sources import Function, Source, Sources
 
-__all__ = ["read_rq"]
-
 DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = 180
 QUEUES = frozenset({"rq.Queue", "rq.queue.Queue"})

@@ -12,8 +12,6 @@ from typing import Any
 from rolecall.model.errors import ConfigError
 from rolecall_import.inventory import Place, Unread
 
-__all__ = ["Function", "Source", "Sources", "read_sources"]
-
 # Folders of installed packages and build results.
 IGNORED_FOLDERS = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -12,8 +12,6 @@ from rolecall_import.procrastinate import read_procrastinate
 from rolecall_import.rq import read_rq
 from rolecall_import.sources import Sources, read_sources
 
-__all__ = ["SYSTEMS", "read_code"]
-
 SYSTEMS: Mapping[str, Callable[[Sources], Inventory]] = {
     "celery": read_celery,
     "procrastinate": read_procrastinate,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["get_task_logger"]
-
 
 def get_task_logger(name: str) -> logging.Logger:
     """Return the logger with this name."""

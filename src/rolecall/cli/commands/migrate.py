@@ -13,7 +13,8 @@ from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.db import migrator
 from rolecall.db.connect import connect
-from rolecall.db.migrator import ROLECALL, Migrations, make_room
+from rolecall.db.migrations import ROLECALL, Migrations
+from rolecall.db.migrator import make_room
 from rolecall.db.privileges import roles_text
 from rolecall.model.errors import ConfigError, SchemaMissing
 

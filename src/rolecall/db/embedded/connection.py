@@ -19,8 +19,6 @@ from psycopg import sql
 
 from rolecall.db.embedded.errors import NotAnswering
 
-__all__ = ["HOST", "OWNER", "SUPERUSER", "Address", "Login", "connect", "create_database", "make_way_for_socket"]
-
 HOST = "127.0.0.1"
 OWNER = "rolecall"
 SUPERUSER = "rolecall_superuser"

@@ -14,8 +14,6 @@ from psycopg import sql
 from rolecall.db.embedded.connection import OWNER, SUPERUSER, Address, Login, connect
 from rolecall.db.embedded.home import Home
 
-__all__ = ["admit_owner", "owner_of", "superuser_of"]
-
 Connection = psycopg.Connection[tuple[object, ...]]
 
 

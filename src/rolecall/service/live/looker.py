@@ -20,11 +20,6 @@ from rolecall.wake.listener import Listener, PostgresTransport
 from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 from rolecall.wake.waker import Backoff, Waker
 
-__all__ = [
-    "ChangePoller",
-    "Connect",
-]
-
 FIRST_RETRY = 0.25
 LONGEST_RETRY = 5.0
 CANCEL_AGAIN = 0.5

@@ -15,17 +15,6 @@ from rolecall.service.progress import Progress
 from rolecall.service.shared import Cost
 from rolecall.sql import live
 
-__all__ = [
-    "Reach",
-    "Rhythm",
-    "RhythmOptions",
-    "RoleQuery",
-    "Start",
-    "TaskQuery",
-    "TaskUpdate",
-    "TreeQuery",
-]
-
 MOST_TASKS = 1_000
 LONGEST_REACH = timedelta(seconds=5)
 FARTHEST = timedelta(seconds=120)

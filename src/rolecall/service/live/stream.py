@@ -9,8 +9,6 @@ from rolecall.model.live import ReloadReason, RoleProgress, TaskChange
 from rolecall.model.progress import Progress
 from rolecall.wake.waker import Waker
 
-__all__ = ["Batch", "Stream", "Subscription"]
-
 MOST_TASKS = 1_000
 
 

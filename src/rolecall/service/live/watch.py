@@ -14,8 +14,6 @@ from rolecall.service.live.stream import Stream, Subscription
 from rolecall.service.waits import Share
 from rolecall.sql import insight
 
-__all__ = ["Live"]
-
 MOST_STREAMS = 100
 MOST_OF_ONE = 10
 WAIT = 30.0

@@ -19,8 +19,6 @@ from rolecall.web.api import (
     workers,
 )
 
-__all__ = ["ROUTERS"]
-
 ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     metrics.router,

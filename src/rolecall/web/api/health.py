@@ -8,7 +8,8 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
-from rolecall.db.migrator import ROLECALL, check_async
+from rolecall.db.migrations import ROLECALL
+from rolecall.db.migrator import check_async
 from rolecall.db.run import translating_errors
 from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable

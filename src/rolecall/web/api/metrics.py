@@ -12,8 +12,6 @@ from rolecall.web.dependencies import Reads
 from rolecall.web.problems import RequestRefused
 from rolecall.web.state import state_of
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["health"])
 
 

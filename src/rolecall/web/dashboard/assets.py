@@ -11,8 +11,6 @@ from mimetypes import guess_type
 from fastapi import APIRouter, Response
 from starlette.exceptions import HTTPException
 
-__all__ = ["asset_address", "router"]
-
 FOLDER = files("rolecall.web.dashboard") / "assets"
 SERVED = (".css", ".js", ".svg")
 FOREVER = {"cache-control": "public, max-age=31536000, immutable"}

@@ -11,8 +11,6 @@ from fastapi import Request, Response
 
 from rolecall.web.http import root_of
 
-__all__ = ["Flash", "Tone", "forget_flash", "read_flash", "remember_flash"]
-
 Tone = Literal["good", "bad", "info"]
 
 NAME = "rolecall-said"

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rolecall.model.access import Scope
 
-__all__ = ["OWN_PAGES", "NavigationEntry", "current_entry"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationEntry:

@@ -21,8 +21,6 @@ from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, curren
 from rolecall.web.dashboard.presenters import settings
 from rolecall.web.http import path_below, root_of
 
-__all__ = ["PageContext", "Renderer", "renderer"]
-
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (

@@ -36,12 +36,6 @@ from rolecall.web.http import API, has_login_cookie, path_below, root_of
 from rolecall.web.problems import RequestRefused, http_problem, problem
 from rolecall.web.state import state_of
 
-__all__ = [
-    "Pages",
-    "answer_pages",
-    "error_page",
-]
-
 CHANGES = frozenset({"POST"})
 UNKNOWN = 401
 # Shown as an error page even after a form: every page to redirect to would have the same error.

@@ -19,19 +19,6 @@ from rolecall.web.http import has_login_cookie, own_address, root_of
 from rolecall.web.idempotency import OperatesOnceByForm
 from rolecall.web.state import state_of
 
-__all__ = [
-    "Administering",
-    "Operating",
-    "OperatingOnce",
-    "Reading",
-    "Unconfirmed",
-    "View",
-    "form_address",
-    "overview_address",
-    "page_context_for",
-    "redirect",
-]
-
 SEE_OTHER = 303
 # The field that a confirmation form adds to the fields of the original form.
 CONFIRMED = "confirmed"

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from rolecall.model.handlers import TaskContext
 from rolecall.model.tasks import ClaimedTask, IdempotencyKey
 
-__all__ = ["ProcessContext"]
-
 log = logging.getLogger("rolecall.task")
 
 

@@ -19,8 +19,6 @@ from storecrawl.catalog.discovery import (
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import first_crawl
 
-__all__ = ["DEFAULT_REASON", "LocationReview"]
-
 DEFAULT_REASON = "decided by a person"
 
 

@@ -17,20 +17,6 @@ from storecrawl.roles.image_fetch import image_task
 from storecrawl.roles.payload_fetch import fetch_task, investigation_task, replay_task, resync_task
 from storecrawl.roles.store_discovery import discovery_task, first_crawl
 
-__all__ = [
-    "BATCHES",
-    "POOL_TASKS",
-    "Batch",
-    "Generated",
-    "PoolRole",
-    "StoreRole",
-    "as_manual_requests",
-    "discovery",
-    "resync",
-    "stagger_tasks",
-    "tasks_for_stores",
-]
-
 Connection = psycopg.AsyncConnection[Any]
 
 StoreRole = Literal[

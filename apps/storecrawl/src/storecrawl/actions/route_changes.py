@@ -9,8 +9,6 @@ import psycopg
 from rolecall import Actor, audit
 from storecrawl.egress.repository import NewRoute, StoredRoute, add_route, disable_route, enable_route, remove_route
 
-__all__ = ["RouteChanges"]
-
 
 class RouteChanges:
     """Changes routes as one actor on one connection. Each change commits on its own and may raise RouteError."""

@@ -28,8 +28,6 @@ from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.pictures import ProvidePictures
 from storecrawl.serving.resources import ProvideResources
 
-__all__ = ["router"]
-
 ROUTERS = (
     stores.router,
     brands.router,

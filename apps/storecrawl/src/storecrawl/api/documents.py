@@ -8,8 +8,6 @@ from starlette.types import Receive, Scope, Send
 from storecrawl.catalog import StoredPayload
 from storecrawl.payloads import OpenedPayload
 
-__all__ = ["DocumentResponse", "accepts_gzip"]
-
 
 class DocumentResponse(StreamingResponse):
     """The document of an open file, as a download; the file is always closed.

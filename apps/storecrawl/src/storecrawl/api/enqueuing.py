@@ -13,8 +13,6 @@ from rolecall.web import Connections, Operates, refuses
 from storecrawl.actions.new_tasks import Generated
 from storecrawl.catalog import crawlable_stores
 
-__all__ = ["ANSWERS", "Enqueuing", "crawlable_of_state", "pool_time"]
-
 TRANSACTION = 1_000
 
 

@@ -19,8 +19,6 @@ from storecrawl.catalog.refusals import MOST_ROWS
 from storecrawl.catalog.sql import PAYLOADS, PRODUCTS, REFUSALS
 from storecrawl.statements import Connection, execute, fetch
 
-__all__ = ["repeat_menu"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RepeatedPayload:

@@ -20,8 +20,6 @@ from storecrawl.payloads import PayloadStore
 from storecrawl.roles.crawler import payload_store
 from storecrawl.settings import CrawlSettings
 
-__all__ = ["CrawlHome", "DataDir", "DatabaseUrl", "checked_address"]
-
 READABLE = (
     "storecrawl: other users of this machine can read the password in --database-url: use the environment variable "
     "DATABASE_URL"

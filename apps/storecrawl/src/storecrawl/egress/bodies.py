@@ -9,8 +9,6 @@ import httpx2
 
 from storecrawl.storage.gunzip import CHUNK, GzipBomb, GzipError, GzipTooLarge, Limits, gunzip
 
-__all__ = ["ACCEPTED", "BodyTooLarge", "BodyUnreadable", "read_body"]
-
 ACCEPTED = "gzip"
 GZIP = frozenset({"gzip", "x-gzip"})
 # At the highest ratio this unpacks to 4 MB in a few milliseconds; more is unpacked in a thread.

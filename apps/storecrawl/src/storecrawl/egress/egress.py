@@ -23,8 +23,6 @@ from storecrawl.egress.recorder import Recorder, Verdict
 from storecrawl.egress.routes import DIRECT, Route
 from storecrawl.egress.sessions import Session, Sessions, trusted_certificates
 
-__all__ = ["Egress", "Visit"]
-
 OPENING_SECONDS = 30.0
 PAUSE_SECONDS = 0.5
 log = logging.getLogger("storecrawl.egress")

@@ -11,8 +11,6 @@ import httpx2
 
 from storecrawl.egress.routes import Route, RouteProtocol
 
-__all__ = ["Blame", "SendFailure", "certificate_problem", "failure_of"]
-
 FORBIDDEN = "403"
 # The HTTP library's texts for rejected, missing or unsupported proxy credentials; the first two are of
 # SOCKS5.

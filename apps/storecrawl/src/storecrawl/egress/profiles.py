@@ -9,8 +9,6 @@ from importlib import resources
 
 import msgspec
 
-__all__ = ["LANGUAGE", "Profile", "contradictions", "load_profiles"]
-
 LANGUAGE = "en-US,en;q=0.9"
 # The User-Agent's name of a platform by that in the client hint.
 SYSTEMS = {"Windows": "Windows NT 10.0", "macOS": "Macintosh; Intel Mac OS X 10_15_7", "Linux": "X11; Linux x86_64"}

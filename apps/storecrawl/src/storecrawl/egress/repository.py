@@ -17,21 +17,6 @@ from storecrawl.egress.errors import RouteError
 from storecrawl.egress.routes import Route, RouteProtocol, label
 from storecrawl.egress.sql import ROUTES
 
-__all__ = [
-    "NewRoute",
-    "RouteExists",
-    "StoredRoute",
-    "UnknownRoute",
-    "add_route",
-    "disable_route",
-    "enable_route",
-    "ensure_direct",
-    "find_route",
-    "list_routes",
-    "load_route",
-    "remove_route",
-]
-
 Connection = psycopg.AsyncConnection[Any]
 LONGEST = 255
 HIGHEST_PORT = 65_535

@@ -22,8 +22,6 @@ from storecrawl.egress.failures import certificate_problem
 from storecrawl.egress.profiles import Profile
 from storecrawl.egress.routes import Route, RouteProtocol
 
-__all__ = ["Session", "Sessions"]
-
 LOCATION_HEADERS = {"Time-Zone": "timezone"}
 """The headers that depend on a route's location. The language is the same for all."""
 TUNNEL_STANDS = "proxy.start_tls.started"

@@ -14,8 +14,6 @@ from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.routes import Route
 from storecrawl.egress.sessions import Session, trusted_certificates
 
-__all__ = ["Trial", "try_route"]
-
 TRIAL_SECONDS = 15.0
 FORBIDDEN, WANTS_CREDENTIALS, SERVER_ERRORS = 403, 407, 500
 

@@ -17,8 +17,6 @@ import httpx2
 
 from storecrawl.images.errors import ImageRefused, ImageUnavailable
 
-__all__ = ["Address", "Network", "is_public"]
-
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SCHEMES: Final = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

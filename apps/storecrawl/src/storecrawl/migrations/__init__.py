@@ -12,8 +12,6 @@ import psycopg
 
 from rolecall import Migrations
 
-__all__ = ["grant_crawl_tables"]
-
 MIGRATIONS = Migrations(name="storecrawl", folder=files("storecrawl.migrations"))
 # Routes can contain the passwords of proxies. Only the owner can refresh the statistics: a task of one role.
 GRANTS = b"""\

@@ -15,8 +15,6 @@ from storecrawl.pages.menus import ProvideMenus
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.resources import ProvideResources
 
-__all__ = ["router"]
-
 ROUTERS = (
     stores.router,
     discovery.router,

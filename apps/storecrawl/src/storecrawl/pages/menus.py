@@ -14,8 +14,6 @@ from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate, rows_of
 from storecrawl.serving.resources import HasResources, Resources
 
-__all__ = ["HasMenus", "Menus", "ProvideMenus"]
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from rolecall.web import Connects
 from storecrawl.catalog import StoredImage, images_of_products
 
-__all__ = ["LARGE", "SMALL", "Picture", "pictures_of"]
-
 # The size in pixels of the square for an image on a product's page, and in a list.
 LARGE, SMALL = 240, 40
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from storecrawl.catalog import OptionSnapshot, Snapshot, StoredPayload
 
-__all__ = ["Plot", "Span", "availability_spans", "price_plot", "quantity_plot", "size_plot"]
-
 TONES: Final = ("accent", "good", "warn", "info", "bad", "muted")
 CENTS: Final = 100
 WHOLE: Final = 1_000.0

@@ -14,19 +14,6 @@ from storecrawl.catalog.discovery import LocationStatus
 from storecrawl.catalog.normalize import Availability
 from storecrawl.serving.parameters import STATE, plain_text
 
-__all__ = [
-    "ChosenAvailability",
-    "ChosenBrandOrder",
-    "ChosenId",
-    "ChosenState",
-    "ChosenStatus",
-    "ChosenYes",
-    "Cursor",
-    "NoneIfEmpty",
-    "SearchedText",
-    "address_builder",
-]
-
 LONGEST_TEXT = 100
 
 

@@ -17,8 +17,9 @@ from storecrawl.payloads.errors import (
     PayloadTooLarge,
     PayloadUnreachable,
 )
-from storecrawl.payloads.opened import Limits, OpenedPayload
+from storecrawl.payloads.opened import OpenedPayload
 from storecrawl.payloads.store import PayloadStore, WrittenPayload
+from storecrawl.storage.gunzip import Limits
 
 __all__ = [
     "Limits",

@@ -26,8 +26,6 @@ from storecrawl.storage import (
 )
 from storecrawl.storage.gunzip import GzipBomb, GzipDamaged, GzipError, GzipTooLarge, Limits, gunzip
 
-__all__ = ["Limits", "gzip_errors_as_payload_errors", "unpack"]
-
 GZIP_MEANINGS: Final[Mapping[type[GzipError], type[PayloadError]]] = {
     GzipDamaged: PayloadCorrupt,
     GzipTooLarge: PayloadTooLarge,

@@ -12,13 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from storecrawl.payloads.errors import PayloadTooLarge
-from storecrawl.payloads.opened import (
-    Limits,
-    OpenedPayload,
-    gzip_errors_as_payload_errors,
-    storage_errors_as_payload_errors,
-)
+from storecrawl.payloads.opened import OpenedPayload, gzip_errors_as_payload_errors, storage_errors_as_payload_errors
 from storecrawl.storage import Storage, old_objects
+from storecrawl.storage.gunzip import Limits
 
 try:
     from isal import igzip

@@ -11,8 +11,6 @@ from storecrawl.actions.location_review import LocationReview
 from storecrawl.actions.route_changes import RouteChanges
 from storecrawl.serving.refusals import catalog_errors_as_problems, route_errors_as_problems
 
-__all__ = ["location_review", "route_changes"]
-
 
 @asynccontextmanager
 async def location_review(connects: Connections, services: Operates) -> AsyncIterator[LocationReview]:

@@ -8,8 +8,6 @@ from rolecall.web import Connections
 from storecrawl.catalog import RawMenu, Store, StoredPayload, find_payload, find_raw_menu, find_store, require_crawlable
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
-__all__ = ["crawlable", "payload_of", "raw_menu_of", "store_of"]
-
 
 async def store_of(connects: Connections, store_id: int) -> Store:
     """Return the store with this id. Raises RequestRefused."""

@@ -13,26 +13,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from rolecall.web import Id, Moment, PathId, RequestRefused, agreed
 
-__all__ = [
-    "CRAWLED",
-    "PLATFORMS",
-    "STATE",
-    "CrawledPlatform",
-    "Cursor",
-    "Day",
-    "LocationId",
-    "Platform",
-    "Priority",
-    "QueryId",
-    "SearchText",
-    "Start",
-    "State",
-    "StateCode",
-    "StoreIds",
-    "one_of",
-    "plain_text",
-]
-
 T = TypeVar("T")
 
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)

@@ -13,8 +13,6 @@ from rolecall.web import RequestRefused
 from storecrawl.catalog import StoredImage
 from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resize
 
-__all__ = ["HasPictures", "Pictures", "ProvidePictures"]
-
 AT_ONCE = 2
 CACHED_BYTES = 32 * 1024 * 1024
 

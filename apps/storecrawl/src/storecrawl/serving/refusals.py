@@ -33,8 +33,6 @@ from storecrawl.payloads import (
     PayloadUnreachable,
 )
 
-__all__ = ["catalog_errors_as_problems", "payload_errors_as_problems", "route_errors_as_problems"]
-
 # A damaged file stays damaged and is not a server error; only the last of these is.
 DAMAGES: Final[Mapping[type[Exception], tuple[int, str]]] = {
     PayloadMissing: (410, "payload-missing"),

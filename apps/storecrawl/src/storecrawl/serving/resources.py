@@ -16,8 +16,6 @@ from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
 from storecrawl.serving.refusals import payload_errors_as_problems
 from storecrawl.upstream import RawPage, read_raw_pages
 
-__all__ = ["HasResources", "ProvideResources", "RawPageFacts", "Resources", "raw_page", "raw_pages"]
-
 # A parsed document takes about ten times its size; the product of the two limits the memory of all
 # requests.
 MENU_BYTES = 32 * 1024 * 1024

@@ -12,8 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["CHUNK", "GzipBomb", "GzipDamaged", "GzipError", "GzipTooLarge", "Limits", "gunzip"]
-
 GZIP = 16 + zlib.MAX_WBITS
 CHUNK = 64 * 1024
 # Each member takes time and may be empty; a stream with more of them is made to waste time.

@@ -8,8 +8,6 @@ from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
-__all__ = ["TEMPORARY_PREFIX", "OpenedObject", "Storage", "StoredObject", "old_objects"]
-
 BATCH = 1_000
 # The prefix of files that killed writers leave.
 TEMPORARY_PREFIX = "tmp."

@@ -15,8 +15,6 @@ except ImportError:
 else:
     _BUCKETS = BucketStorage
 
-__all__ = ["open_storage"]
-
 
 def open_storage(url: str, data_dir: Path, part: str) -> Storage:
     """Return the storage for one kind of files: below the prefix of `url` (s3://bucket/prefix), or in a folder.

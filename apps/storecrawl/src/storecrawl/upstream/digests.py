@@ -15,8 +15,6 @@ from storecrawl.upstream.menu import Kind
 from storecrawl.upstream.options import MenuMode
 from storecrawl.upstream.raw_pages import RawPage
 
-__all__ = ["Digests", "Place", "places_in"]
-
 DIGEST_BYTES = 16
 Place = tuple[Kind, int]
 """A page (from 0) of a walk."""

@@ -17,8 +17,6 @@ import msgspec
 from storecrawl.upstream.exchange import Reply
 from storecrawl.upstream.options import MenuMode
 
-__all__ = ["RawPage", "read_raw_pages", "write_raw_pages"]
-
 NEW_LINE = b"\n"
 
 

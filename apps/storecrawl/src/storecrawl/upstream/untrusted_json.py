@@ -14,8 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["NotJson", "Unread", "read_json", "read_members"]
-
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 # A string, up to its end if it has one, or a structural character; anything between them is skipped.
 TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)|[\[\]{},:]', re.DOTALL)

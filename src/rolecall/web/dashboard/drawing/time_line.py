@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from rolecall.model.schedules import FireTimeRange, ScheduleAhead, StoredSchedule
 from rolecall.web.dashboard.presenters.clock_changes import in_zone
 
-__all__ = ["HOURS", "Lane", "Piece", "TimeLine", "time_line"]
-
 HOURS = 24
 LABEL_HOURS = 3
 # The width of the drawing and of its smallest piece, in units.

@@ -20,8 +20,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-__all__ = ["HEIGHT", "WIDTH", "Arrangement", "Branch", "NodePosition", "arrange", "bow", "descent"]
-
 WIDTH = 208
 HEIGHT = 54
 APART = 24

@@ -18,24 +18,6 @@ from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.tree_layout import WIDTH, Branch, NodePosition, arrange, bow, descent
 from rolecall.web.dashboard.formats import count, duration
 
-__all__ = [
-    "BarSegment",
-    "Item",
-    "Line",
-    "Node",
-    "PhaseItem",
-    "TaskItem",
-    "TreePicture",
-    "branch_of",
-    "count_text",
-    "draw_tree",
-    "items_of",
-    "key_of_task",
-    "seconds_of",
-    "shorten",
-    "walk",
-]
-
 MARGIN = 26
 ROOM = 24
 ROOM_BELOW = 28

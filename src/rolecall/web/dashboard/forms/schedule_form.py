@@ -13,8 +13,6 @@ from rolecall.model.errors import RolecallError, ScheduleConflict, UnknownRole
 from rolecall.model.schedules import StoredSchedule
 from rolecall.web.dashboard.forms.values import read_field, read_integer, read_moment, read_object, read_seconds
 
-__all__ = ["NEW", "ScheduleForm", "to_texts"]
-
 # How the text of each field is parsed. Of `every` and `cron`, only the chosen one is parsed.
 READERS: Mapping[str, Callable[[str], object]] = {
     "name": str.strip,

@@ -25,16 +25,6 @@ from rolecall.web.dashboard.forms.values import (
 )
 from rolecall.web.new_tasks import TaskRequest
 
-__all__ = [
-    "FieldKind",
-    "NotReadable",
-    "PayloadField",
-    "TaskForm",
-    "payload_fields",
-    "skeleton",
-    "to_texts",
-]
-
 READERS: Mapping[str, Callable[[str], object]] = {
     "text": str,
     "integer": read_integer,

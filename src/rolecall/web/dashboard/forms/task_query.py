@@ -16,8 +16,6 @@ from rolecall.model.insight import TaskFilter
 from rolecall.web.second_names import SecondNames
 from rolecall.web.task_filters import Filter, Listing, task_filter
 
-__all__ = ["TaskQuery", "read_query"]
-
 PAGE = 50
 # The value of a time field if no script added the viewer's zone. The field's label says UTC then.
 WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?)?")

@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 from rolecall.model.durations import read_duration
 from rolecall.model.zones import find_zone
 
-__all__ = ["read_field", "read_integer", "read_json", "read_moment", "read_number", "read_object", "read_seconds"]
-
 INTEGER = re.compile(r"[+-]?\d{1,30}")
 
 

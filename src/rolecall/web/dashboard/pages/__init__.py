@@ -20,8 +20,6 @@ from rolecall.web.dashboard.pages import (
 )
 from rolecall.web.dashboard.routing import Pages
 
-__all__ = ["PAGES"]
-
 PAGES: tuple[Pages, ...] = (
     overview.router,
     trees.router,

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from rolecall.model.zones import find_zone
 
-__all__ = ["ClockChange", "in_zone", "next_clock_change", "offset_of"]
-
 FARTHEST = 370
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)

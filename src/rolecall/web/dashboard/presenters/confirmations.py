@@ -11,16 +11,6 @@ from rolecall.model.states import TaskState
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.formats import count
 
-__all__ = [
-    "MEANINGS",
-    "Confirmation",
-    "before_cancelling",
-    "before_deleting",
-    "before_deleting_chain",
-    "before_selected",
-    "summarize",
-]
-
 MOST_NAMED = 10
 SELECTED = {
     "retry": "Retry {}?",

@@ -11,15 +11,6 @@ from fastapi import Query
 
 from rolecall.model.insight import RoleCount
 
-__all__ = [
-    "ListPage",
-    "PageNumber",
-    "StateTab",
-    "derived_tabs",
-    "page_of",
-    "state_tabs",
-]
-
 T = TypeVar("T")
 ORDER = ("pending", "running", "waiting", "blocked", "completed", "failed", "cancelled")
 DERIVED = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}

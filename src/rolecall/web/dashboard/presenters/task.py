@@ -10,19 +10,6 @@ from rolecall.model.insight import Attempt, TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
-__all__ = [
-    "AttemptRow",
-    "FailedAttempt",
-    "StoryMoment",
-    "TaskAction",
-    "actions_on",
-    "attempts_in",
-    "failures_in",
-    "run_seconds",
-    "story_of",
-    "waiting_seconds",
-]
-
 STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "created": ("Enqueued", "muted"),
     "claimed": ("Claimed", "info"),

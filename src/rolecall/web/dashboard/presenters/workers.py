@@ -14,18 +14,6 @@ from rolecall.model.scaling import PodWork, Replicas
 from rolecall.service.scaling import Scaling
 from rolecall.web.dashboard.presenters.lists import ListPage, page_of
 
-__all__ = [
-    "Group",
-    "ReplicaCard",
-    "ReplicaStep",
-    "WorkerList",
-    "clock_off",
-    "make_worker_list",
-    "replica_card",
-    "roles_of",
-    "step_to",
-]
-
 PAGE = 50
 GONE_STATES = frozenset({"stopped", "silent"})
 # A larger clock offset is visible in the times of log lines. Rolecall itself uses the database's clock.

@@ -13,8 +13,6 @@ from storecrawl.catalog.sql import ANSWERS
 from storecrawl.payloads import WrittenPayload
 from storecrawl.statements import Connection, fetch
 
-__all__ = ["AnswerKind", "DiscoveryPayload", "find_answer", "list_answers", "record_answer"]
-
 AnswerKind = Literal["cities", "stores", "entry"]
 
 

@@ -11,20 +11,6 @@ from psycopg.rows import class_row
 from storecrawl.catalog.sql import CITIES
 from storecrawl.statements import Connection, execute, fetch, json_text
 
-__all__ = [
-    "US_STATES",
-    "CityRecord",
-    "NamedCity",
-    "StateRecord",
-    "enter_cities",
-    "list_cities",
-    "list_states",
-    "note_city_crawled",
-    "note_city_failed",
-    "note_state_failed",
-    "state_code",
-]
-
 LONGEST_ERROR = 500
 US_STATES = {
     "AK": "Alaska", "AL": "Alabama", "AR": "Arkansas", "AZ": "Arizona", "CA": "California", "CO": "Colorado",

@@ -15,19 +15,6 @@ from storecrawl.catalog.errors import LocationRefused, UnknownLocation, UnknownS
 from storecrawl.catalog.sql import DECISIONS, INVESTIGATIONS, LOCATIONS, STORES
 from storecrawl.statements import Connection, execute, fetch
 
-__all__ = [
-    "KnownLocation",
-    "VerifiedLocation",
-    "find_by_entry",
-    "investigate_entry",
-    "investigate_store",
-    "link_location",
-    "reject_location",
-    "settle_entry",
-    "unreject_location",
-    "verify_location",
-]
-
 UNDECIDED = frozenset({LocationStatus.DISCOVERED, LocationStatus.NEEDS_INVESTIGATION})
 
 

@@ -13,17 +13,6 @@ from storecrawl.catalog.errors import UnknownLocation
 from storecrawl.catalog.sql import LOCATIONS
 from storecrawl.statements import Connection, containing_pattern, fetch
 
-__all__ = [
-    "Location",
-    "LocationFilter",
-    "LocationStatus",
-    "Promotion",
-    "find_location",
-    "list_locations",
-    "location_promotions",
-    "location_raw",
-]
-
 MOST_PROMOTIONS = 100
 
 

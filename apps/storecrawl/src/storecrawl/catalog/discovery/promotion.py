@@ -14,8 +14,6 @@ from storecrawl.catalog.sql import LOCATIONS
 from storecrawl.catalog.store_records import DiscoveredStore
 from storecrawl.statements import Connection, execute, fetch, json_text
 
-__all__ = ["Candidate", "DiscoveryReport", "discover_locations", "problems_of", "promote_locations"]
-
 MEETS_ALL = "it meets every rule"
 SEEN_AGAIN = "the platform lists it again"
 PLATFORM_ID = re.compile(r"[0-9a-f]{24}|[0-9A-Za-z]{17}")
