@@ -44,7 +44,7 @@ class ListenerOptions:
 
 
 class Listener:
-    """Receives notifications until `run()` is cancelled. `hears` maps channels to functions of the payload.
+    """Receives notifications until `run()` is cancelled. `handlers` maps channels to functions of the payload.
 
     `on_return` is called after each reconnect, because earlier notifications are lost. `on_failure` is called with the
     error when notifications stop. No error is fatal: poll more often while `is_cut_off`.

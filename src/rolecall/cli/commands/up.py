@@ -59,11 +59,11 @@ def up(  # sizes: one option each
             shell.ready_database(create=True, migrations=loaded.migrations) as dsn,
             serve_beside_workers(shell, dsn, app, fd) as api,
         ):
-            beside = api.commands or [*relay_beside_workers(shell), *dispatch_beside_workers(shell)]
+            more_commands = api.commands or [*relay_beside_workers(shell), *dispatch_beside_workers(shell)]
             announce(shell, {"app": app, "processes": processes, "http": api.url, "token_file": api.token_file})
             if loaded.checks:
                 _print_findings(shell, dsn, loaded)
-            work(shell, dsn, loaded, worker_commands(shell, app, processes), beside, persistent=True)
+            work(shell, dsn, loaded, worker_commands(shell, app, processes), more_commands, persistent=True)
     except Terminated:
         return
 

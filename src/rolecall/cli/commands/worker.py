@@ -130,23 +130,23 @@ def work(  # sizes: shared by `up` and `worker`
     dsn: str,
     app: App,
     workers: Sequence[Command],
-    supervisor: Sequence[Command] = (),
+    more_commands: Sequence[Command] = (),
     *,
     persistent: bool = False,
     options: WorkerOptions | None = None,
 ) -> None:
     """Run the app's tasks until stopped: one worker in this process, several under a supervisor.
 
-    The `beside` commands run in processes of their own. A `persistent` worker retries a failed start.
+    The `more_commands` run in processes of their own. A `persistent` worker retries a failed start.
     """
     if len(workers) == 1:
         chosen = options or worker_options(shell.settings)
         worker = PersistentWorker(lambda: Worker(app, dsn, chosen)) if persistent else Worker(app, dsn, chosen)
         with answering_scrapes(shell, app), answering_probes(shell, app, worker.health):
-            run(_run(worker, Supervisor(supervisor)))
+            run(_run(worker, Supervisor(more_commands)))
         return
     with notifying_systemd(WorkerHealth):
-        code = run(Supervisor([*workers, *supervisor], partial(_rescue_dead, dsn, shell.settings)).run())
+        code = run(Supervisor([*workers, *more_commands], partial(_rescue_dead, dsn, shell.settings)).run())
     if code:
         raise Exit(code)
 
