@@ -1,4 +1,4 @@
-"""What a handler declares of its neighbours, and how it is held to it."""
+"""The contract of a handler about its neighbors, and its enforcement."""
 
 from __future__ import annotations
 

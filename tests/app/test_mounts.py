@@ -1,4 +1,4 @@
-"""An app brings routers along; a worker need not import them."""
+"""An app mounts routers, which a worker does not import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden types: in schemas, in errors, and in fields that would reveal them."""
+"""Redacted types: in schemas, in errors, and in fields that would reveal them."""
 
 from __future__ import annotations
 

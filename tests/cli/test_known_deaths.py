@@ -1,4 +1,4 @@
-"""Workers that are killed where they run: their tasks run again in a twentieth of a lease, instead of after one."""
+"""Killed workers: with a proof of death, their tasks run again in a twentieth of a lease instead of after one."""
 
 from __future__ import annotations
 

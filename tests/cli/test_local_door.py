@@ -1,4 +1,4 @@
-"""How this machine comes in, by default: the address that is shown opens the dashboard, a file lets programs in."""
+"""Default access from this machine: the printed URL opens the dashboard, and programs read a token file."""
 
 from __future__ import annotations
 

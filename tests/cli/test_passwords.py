@@ -1,4 +1,4 @@
-"""The database's password is read by those alone whom it is given to."""
+"""The database's password is visible only to the programs that it is passed to."""
 
 from __future__ import annotations
 

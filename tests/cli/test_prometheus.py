@@ -1,4 +1,4 @@
-"""A real Prometheus takes our configuration, scrapes `rolecall up`, and finds what the dashboard and the rules ask for."""
+"""A real Prometheus loads our configuration, scrapes `rolecall up`, and finds the metrics of dashboard and rules."""
 
 from __future__ import annotations
 

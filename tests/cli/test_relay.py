@@ -1,4 +1,4 @@
-"""`rolecall relay`, and the relay that `serve` and `up` are as well, as real processes."""
+"""`rolecall relay`, and the relays in `serve` and `up`, as real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as HTML; those of browser/ are driven by a real browser."""
+"""Pages as HTML. The tests in browser/ use a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers on the roll as the pages' tests need them: with places, loads and tasks."""
+"""Registered workers for the tests of pages, with slots, loads and tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People come in by a page, and are led to where they wanted to go."""
+"""People log in on a page, and are redirected to the page that they requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many workers a cluster keeps, on the page of the workers."""
+"""The number of a cluster's workers, on the page of the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of roles, and how a role is held up there."""
+"""The page of roles, and pauses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Redis loses, repeats or makes up costs nothing but a look: the claim decides."""
+"""Messages that Redis loses, repeats or invents cost only a query, because the claim decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of queue promises, on a real Redis: order, one taker an entry, nothing lost, nothing twice."""
+"""Guarantees of every kind of queue on a real Redis: order, and each entry is taken exactly once."""
 
 from __future__ import annotations
 

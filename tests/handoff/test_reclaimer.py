@@ -1,4 +1,4 @@
-"""What the reclaimer puts right, on a real Redis and a real Postgres."""
+"""Repairs by the reclaimer, on a real Redis and a real Postgres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that get their tasks by hand-off: real workers, a real dispatcher, a real Redis."""
+"""Workers with the handoff: real workers, a real dispatcher, a real Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When schedules run: cron expressions in their zones, on the days on which clocks are changed too."""
+"""Fire times of schedules: cron expressions in their time zones, including the days of clock changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services over a migrated database with one role and two handlers."""
+"""The services of a migrated database with one role and two handlers."""
 
 from __future__ import annotations
 

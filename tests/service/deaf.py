@@ -1,4 +1,4 @@
-"""A stand-in for a transaction pooler: everything passes through it but notifications."""
+"""A stand-in for a transaction pooler: it relays everything except notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each thing that can be wrong with a pool is found: provoked on a real server, where that can be done there."""
+"""The doctor finds each possible problem of a pool, which is provoked on a real server where possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a task does not run although it may: its key, the workers of its role, and its place in line."""
+"""Why a due task does not run: its key, the workers of its role, and its place in the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications of Postgres reach a broker, and its subscribers detect gaps."""
+"""Notifications from Postgres reach a broker, and its subscribers detect gaps."""
 
 from __future__ import annotations
 

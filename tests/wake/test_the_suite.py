@@ -1,4 +1,4 @@
-"""The suite finds what is wrong: a transport that does not do what it must does not pass."""
+"""The conformance suite detects faulty transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server on loopback in a thread of its own, so that a browser can be driven by a plain test."""
+"""A real server on loopback in its own thread, so that plain tests can drive a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that people do in the dashboard, done by a person: on a desk by day, and in a hand by night."""
+"""Every action of the dashboard by a simulated user, on a light desktop page and on a dark phone page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person comes in, looks around, follows a link from elsewhere, and goes out again."""
+"""A person logs in, looks around, follows an external link, and logs out."""
 
 from __future__ import annotations
 

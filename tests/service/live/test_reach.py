@@ -1,4 +1,4 @@
-"""How far back a look reaches follows from what the looks before it could see."""
+"""The time range of a poll depends on the transactions that the previous polls could see."""
 
 from __future__ import annotations
 
