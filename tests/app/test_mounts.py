@@ -9,7 +9,7 @@ from rolecall.app import Mount
 
 
 class Routes:
-    """As good as a router where nobody looks inside."""
+    """A stand-in for a router, whose contents are not used."""
 
     routes = ()
 

@@ -20,7 +20,7 @@ STREAM = "rolecall:{mail}:low:stream"
 
 
 class Runs(Counter[int]):
-    """How often each task has run."""
+    """The number of runs of each task."""
 
     def tasks(self, *numbers: int) -> list[NewTask]:
         return [NewTask(handler="send", payload={"n": n}) for n in numbers]

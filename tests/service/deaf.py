@@ -13,7 +13,7 @@ NOTIFICATION = b"A"
 
 @asynccontextmanager
 async def deaf(dsn: str) -> AsyncIterator[str]:
-    """Stand between a client and a server; yields the way through."""
+    """Run a proxy between a client and a server; yields its connection string."""
     target = conninfo_to_dict(dsn)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
