@@ -1,4 +1,4 @@
-"""An app that is put together from slices."""
+"""An app that includes slices."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def plain(store_id: int, platform: Platform, size: Size | None = None, mode: Lit
 def of_ids(tenant: UUID | None, day: date, name: str = "all", late: bool = False) -> None: ...
 
 
-def odd(  # sizes: each is a type that is refused
+def odd(  # sizes: each is a rejected type
     stores: list[int], price: float, total: Decimal, at: datetime, either: int | list[int], day: date = date.min
 ) -> None: ...
 

@@ -1,4 +1,4 @@
-"""How many tasks of a key run at once, as an app declares it."""
+"""Capacities of keys, as declared by an app."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_enqueue_result_is_compared_and_pickled_without_its_result_type() -> Non
 
 
 def test_schema_of_a_flag_allows_its_combinations() -> None:
-    """The API holds payloads against it."""
+    """The API validates payloads with it."""
     handler = handler_of(Rights)
 
     assert find_mismatch({"value": 3}, handler.signature.schema) is None

@@ -1,4 +1,4 @@
-"""What a handler declares of its neighbours, and how it is held to it."""
+"""The contract of a handler about its neighbors, and its enforcement."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def needing(given: list[str | None]) -> NewTask:
 def test_needs_that_match_the_declaration_are_accepted(
     app: App, needs: list[str | type | EllipsisType], given: list[str | None]
 ) -> None:
-    """Fixed slots and a rest slot."""
+    """Covers fixed slots and a rest slot."""
     contract(app, needs=needs).check_needs(needing(given))
 
 

@@ -1,4 +1,4 @@
-"""Which middlewares an app puts around its handlers, and insists on."""
+"""The middlewares of an app, and those that it requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app brings routers along; a worker need not import them."""
+"""An app mounts routers, which a worker does not import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rolecall.app import Mount
 
 
 class Routes:
-    """As good as a router where nobody looks inside."""
+    """A stand-in for a router, whose contents are not used."""
 
     routes = ()
 

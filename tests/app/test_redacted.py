@@ -1,4 +1,4 @@
-"""Hidden types: in schemas, in errors, and in fields that would reveal them."""
+"""Redacted types: in schemas, in errors, and in fields that would reveal them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Colour(Enum):
 
 
 class Keys(BaseModel):
-    """All of pydantic's types that hide."""
+    """All of pydantic's secret types."""
 
     text: SecretStr
     raw: SecretBytes | None = None
@@ -88,7 +88,7 @@ def test_field_is_redacted_under_each_of_its_names() -> None:
 
 
 def test_pydantic_secret_reaches_the_handler(app: App) -> None:
-    """In JSON pydantic writes stars: they would be all that a handler gets."""
+    """In JSON pydantic writes stars, which would be all that a handler gets."""
 
     @app.task
     def unlock(keys: Keys, token: SecretStr) -> None: ...

@@ -122,7 +122,7 @@ class Receipt:
 
 
 def test_declared_result_type_is_resolved_at_the_declaration() -> None:
-    """The threads that check results would do it at the same moment, which crashes the process."""
+    """Otherwise the threads that check results would resolve it simultaneously, which crashes the process."""
     promise("Receipt")
 
     assert "__msgspec_cache__" in vars(Receipt)

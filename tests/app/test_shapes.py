@@ -1,4 +1,4 @@
-"""Which payload types can be the payload of which handlers."""
+"""The payload types that each kind of handler accepts."""
 
 from __future__ import annotations
 

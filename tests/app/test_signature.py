@@ -48,7 +48,7 @@ def run(definition: Any, payload: str) -> Any:
     return definition.call("ctx", definition.decode(payload))
 
 
-def rich(  # sizes: one parameter a kind of type
+def rich(  # sizes: one parameter for each kind of type
     number: int,
     *,
     when: datetime,

@@ -1,4 +1,4 @@
-"""`rolecall keys` and `rolecall people`, and the door that stays shut without them."""
+"""`rolecall keys` and `rolecall people`, and a server that refuses to start without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Migrations of an app are applied and checked wherever the app is named."""
+"""Migrations of an app are applied and checked by every command that names the app."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rolecall dsn` and `rolecall psql`: where the database is, and a way into it."""
+"""`rolecall dsn` and `rolecall psql`: the address of the database, and a session with it."""
 
 from __future__ import annotations
 

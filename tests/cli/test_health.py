@@ -1,4 +1,4 @@
-"""How a worker's health reaches probes, health checks and systemd; with real processes."""
+"""A worker's health in probes, health checks and systemd, with real processes."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def test_unreadable_file_is_reported_and_the_others_are_read(bare: Run, tmp_path
 
     assert answer.code == 1
     assert "def one()" in answer.out
-    assert "not read: broken.py: line 1: invalid syntax" in answer.err
-    assert "not read: latin.py: " in answer.err
+    assert "could not read broken.py: line 1: invalid syntax" in answer.err
+    assert "could not read latin.py: " in answer.err
 
 
 def test_code_without_findings_produces_an_empty_app(bare: Run, tmp_path: Path) -> None:

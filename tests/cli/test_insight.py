@@ -108,7 +108,7 @@ def test_history_shows_finished_tasks(cli: Run, sql: Sql) -> None:
     sql(
         "update rolecall.history_until set began = at, moment = at from rolecall.begin_of_bin(60, now() - '90 s'::interval) as at"
     )
-    # A call ends with an hour of the clock: another one goes on.
+    # A call ends at a full hour of the clock; another one continues.
     while sql("select rolecall.roll_up_history('0 s')") == [(True,)]:
         pass
 

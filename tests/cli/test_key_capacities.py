@@ -1,4 +1,4 @@
-"""`rolecall key-capacities`: how many tasks of one key run at once."""
+"""`rolecall key-capacities`."""
 
 from __future__ import annotations
 

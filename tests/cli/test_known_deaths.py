@@ -1,4 +1,4 @@
-"""Workers that are killed where they run: their tasks run again in a twentieth of a lease, instead of after one."""
+"""Killed workers: with a proof of death, their tasks run again in a twentieth of a lease instead of after one."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def lingering(folder: Path) -> Path:
 
 
 def runner(sql: Ask) -> tuple[int, int]:
-    """The worker that runs the task, and its process."""
+    """Return the worker that runs the task, with its process."""
     until(lambda: len(sql(RUNNING)) == 1, "the task runs")
     [(worker_id, pid)] = sql(RUNNING)
     return worker_id, pid
 
 
 def kill_and_wait(pid: int, worker_id: int, sql: Ask) -> float:
-    """Kill a worker; return after which share of a lease its task runs again."""
+    """Kill a worker; return the fraction of a lease after which its task runs again."""
     os.kill(pid, signal.SIGKILL)
     killed_at = time.monotonic()
     until(lambda: [each for each, _ in sql(RUNNING)] not in ([], [worker_id]), "another worker runs it")

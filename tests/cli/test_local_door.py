@@ -1,4 +1,4 @@
-"""How this machine comes in, by default: the address that is shown opens the dashboard, a file lets programs in."""
+"""Default access from this machine: the printed URL opens the dashboard, and programs read a token file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cli.processes import Spawn, document, ended, served, until
 from tests.cli.test_access import ANYWHERE
 
 ADDRESS = re.compile(rb"The API is served at (http://127\.0\.0\.1:\d+)(/enter\?token=rl_[\w-]{43})\s")
-# Whoever runs the tests.
+# The user who runs the tests.
 AS_ROOT, AS_NOBODY = (
     f"import os; os.geteuid = lambda: {user}; from rolecall.cli.main import main; main()" for user in (0, 65534)
 )
@@ -47,7 +47,7 @@ def test_address_shown_in_a_terminal_opens_the_dashboard(folder: Path, dsn: str,
         url, way_in = (part.decode() for part in read_until(leader, ADDRESS).groups())
         with httpx2.Client(base_url=url, timeout=60) as browser:
             sent_on = urlsplit(browser.get(way_in).headers["location"])
-            # Browsers resolve the name by themselves; this client sends it to the address.
+            # Browsers resolve the name themselves; this client connects to the address.
             browser.headers["host"] = sent_on.netloc
             entered = browser.get(f"{sent_on.path}?{sent_on.query}")
             page = browser.get(entered.headers["location"], headers={"cookie": cookie_of(entered)})
@@ -128,7 +128,7 @@ def test_explicitly_requested_api_without_a_writable_token_file_is_rejected(
 
 
 def test_root_cannot_serve_without_authentication(launch: Spawn, dsn: str) -> None:
-    """Through the handlers every account of the machine would be root."""
+    """Otherwise every user of the machine could become root through the handlers."""
     words = [sys.executable, "-c", AS_ROOT, "serve", "--port", "0", "--auth", "off"]
 
     done = ended(launch(*words, DATABASE_URL=dsn))

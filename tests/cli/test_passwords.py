@@ -1,4 +1,4 @@
-"""The database's password is read by those alone whom it is given to."""
+"""The database's password is visible only to the programs that it is passed to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def password_of(dsn: str) -> str:
 
 
 def words_below(up: Any) -> str:
-    """The command lines of all processes below one."""
+    """Return the command lines of all descendants of a process."""
     return " ".join(word for each in psutil.Process(up.pid).children(recursive=True) for word in each.cmdline())
 
 

@@ -1,4 +1,4 @@
-"""A real Prometheus takes our configuration, scrapes `rolecall up`, and finds what the dashboard and the rules ask for."""
+"""A real Prometheus loads our configuration, scrapes `rolecall up`, and finds the metrics of dashboard and rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = re.compile(r"_(total|bucket|sum|count)$")
 
 @dataclass(frozen=True)
 class Scraper:
-    """A Prometheus."""
+    """A running Prometheus."""
 
     url: str
 
@@ -53,7 +53,7 @@ def tool(name: str) -> tuple[str, dict[str, str]]:
 
 @contextmanager
 def prometheus(folder: Path, worker: str, server: Served) -> Iterator[Scraper]:
-    """Run one as `deploy/` configures it, but for the addresses, and more often."""
+    """Run Prometheus with the configuration in `deploy/`, except for addresses and a shorter interval."""
     said = {"127.0.0.1:9100": worker, "127.0.0.1:8321": server.url.removeprefix("http://"), "15s": "500ms"}
     text = CONFIGURATION.read_text()
     for ours, here in said.items():
@@ -85,7 +85,7 @@ def answers(scraper: Scraper) -> bool:
 
 
 def asked_for() -> dict[str, str]:
-    """The expressions of dashboard and rules, by where they stand; Grafana's variables stand for something."""
+    """Return the expressions of the dashboard and the rules by their location, with values for Grafana's variables."""
     dashboard = json.loads(DASHBOARD.read_text())
     panels = {
         f"{panel['title']} {target['refId']}": target["expr"]

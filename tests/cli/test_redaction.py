@@ -1,4 +1,4 @@
-"""Commands do not show hidden values."""
+"""Commands do not show redacted values."""
 
 from __future__ import annotations
 

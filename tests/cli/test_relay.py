@@ -1,4 +1,4 @@
-"""`rolecall relay`, and the relay that `serve` and `up` are as well, as real processes."""
+"""`rolecall relay`, and the relays in `serve` and `up`, as real processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_worker_receives_notifications_relayed_by_redis(
     relay = spawn(*verb)
     worker = spawn("worker", "--app", "shop:app", "--roles", "sums")
     with psycopg.connect(dsn, autocommit=True) as connection:
-        # One that hears nothing looks every second.
+        # A worker without notifications polls every second.
         until(lambda: connection.execute(QUIET).fetchone() == (1 + (verb[0] == "up"),), "the worker only listens")
 
         bare("enqueue", "add", '{"a": 1, "b": 2}')

@@ -1,4 +1,4 @@
-"""`--reload`: the code changes, and a fresh process runs it; nothing that ran is lost."""
+"""`--reload`: changed code runs in a new process, and no running task is lost."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def listening(cli: Run, workers: int = 1) -> None:
 
 
 def said(process: subprocess.Popen[str], text: str) -> None:
-    """Read its log until it says this."""
+    """Read the log up to a line with this text."""
     assert process.stderr is not None
     assert any(text in line for line in process.stderr), f"not written: {text}"
 

@@ -185,7 +185,7 @@ def test_enqueue_accepts_needs_and_a_timeout(cli: Run) -> None:
 
 
 def test_why_shows_the_causes_and_their_remedies(cli: Run) -> None:
-    """Covers the issue's "Why?": paused, no live worker for the role."""
+    """The role is paused and has no live worker."""
     task_id = enqueued(cli)
     cli("roles", "pause", "sums")
 

@@ -1,4 +1,4 @@
-"""A failed task's traceback is in the log where the settings ask for it."""
+"""A failed task's traceback is logged if the settings request it."""
 
 from __future__ import annotations
 

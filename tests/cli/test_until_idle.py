@@ -1,4 +1,4 @@
-"""`rolecall worker --until-idle`, for cron jobs, CI and tests; and slots by role at the command line."""
+"""`rolecall worker --until-idle`, for cron jobs, CI and tests; and slots by role on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite for both faces of the client: every test here runs over the sync and over the async one."""
+"""One suite for both clients: every test here runs with the sync and the async one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["sync", "async"]
 
 
 class Face:
-    """Either client, awaited alike; a sync one is called in a thread, as its callers would."""
+    """Either client with an async interface; the sync one is called in a thread."""
 
     def __init__(self, kind: Kind, database: Any, app: App | None = None) -> None:
         self.kind = kind
@@ -32,7 +32,7 @@ class Face:
 
     @asynccontextmanager
     async def transaction(self, *, commit: bool = True) -> AsyncIterator[Any]:
-        """The caller's own connection, committed or rolled back at the end."""
+        """Run the block in a transaction of the caller's own connection."""
         if self.kind == "async":
             async with await psycopg.AsyncConnection.connect(self.database) as aconnection:
                 yield aconnection

@@ -1,4 +1,4 @@
-"""Connections and sessions of other libraries, each as its users would open and end it."""
+"""Connections and sessions of other libraries, opened and closed as their users do."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from django.db import connections, transaction  # noqa: E402 - only where settin
 
 
 class Door(ABC):
-    """One connection or session: `handed` is what a client is given as `connection=`.
+    """A connection or session; `handed` is the object that is passed as `connection=`.
 
-    Calls of sync libraries run in one thread of their own, as Django insists, where no loop runs.
+    Sync libraries are called in one thread of their own, without a loop, as Django requires.
     """
 
     client_kind: type[Client | AsyncClient]
@@ -46,7 +46,7 @@ class Door(ABC):
 
     @abstractmethod
     async def execute(self, sql: str) -> None:
-        """Execute what the caller writes himself in the same transaction."""
+        """Execute a statement of the caller's own in the same transaction."""
 
     @abstractmethod
     async def commit(self) -> None: ...
@@ -63,7 +63,7 @@ class Door(ABC):
 
     @abstractmethod
     async def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a method of a client, where this library's calls are made."""
+        """Call a method of a client, in the thread of this library's calls."""
 
 
 class SyncDoor(Door):
@@ -195,7 +195,7 @@ class Sqlmodel(SqlalchemyConnection):
 
 
 class Django(SyncDoor):
-    """In `atomic()` blocks, as views are."""
+    """Django's connection, in `atomic()` blocks, as in views."""
 
     alias = "default"
 
@@ -343,14 +343,14 @@ DOORS: list[type[Door]] = [
 
 
 class Visitor:
-    """A client and the door through which it is called."""
+    """A client, with the connection that its calls share."""
 
     def __init__(self, door: Door, client: Any) -> None:
         self.door = door
         self.client = client
 
     async def __call__(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Call the client, in the door's transaction."""
+        """Call the client, in the shared transaction."""
         return await self.door.call(getattr(self.client, verb), *args, connection=self.door.handed, **kwargs)
 
     async def enqueue_undone(self, task: str, payload: dict[str, object]) -> None:
@@ -360,7 +360,7 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(kind: type[Door], dsn: str, app: App, database: str | None) -> AsyncIterator[Visitor]:
-    """Open a door and a client of a database (None: of the environment's) for the block."""
+    """Open a connection, and a client of a database, during the block. Without a database, the environment names it."""
     door = kind(dsn)
     client = door.client_kind(database, app=app)
     await door.open()
@@ -375,7 +375,7 @@ async def visiting(kind: type[Door], dsn: str, app: App, database: str | None) -
 
 @contextmanager
 def undone(block: Any) -> Any:
-    """Roll a block's savepoint back at its end, as an error does that somebody catches outside."""
+    """Roll back a savepoint at the end of the block, like an error that is caught outside."""
     try:
         with block:
             yield
@@ -385,12 +385,12 @@ def undone(block: Any) -> Any:
 
 
 def uri_of(dsn: str) -> str:
-    """Return the connection string as a URI, which asyncpg takes."""
+    """Return the connection string as a URI, which asyncpg accepts."""
     return url_of(dsn, "").replace("postgresql+://", "postgresql://")
 
 
 def url_of(dsn: str, driver: str) -> str:
-    """Return the connection string as SQLAlchemy writes it."""
+    """Return the connection string in SQLAlchemy's format."""
     said: dict[str, Any] = conninfo_to_dict(dsn)
     url = sqlalchemy.URL.create(
         f"postgresql+{driver}",
@@ -404,7 +404,7 @@ def url_of(dsn: str, driver: str) -> str:
 
 
 def django_settings(dsn: str) -> dict[str, Any]:
-    """Return the connection string as Django writes it."""
+    """Return the connection string as Django's settings."""
     said = conninfo_to_dict(dsn)
     return {
         **{name: value for name, value in connections.settings["default"].items() if name.isupper()},

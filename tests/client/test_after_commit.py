@@ -1,4 +1,4 @@
-"""`client.transaction()` and the calls that wait for its commit, by both faces."""
+"""`client.transaction()` and its after-commit calls, with both clients."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_raising_after_commit_call_is_logged_and_affects_nothing_else(
 
 
 async def test_after_commit_outside_the_transaction_block_is_rejected(face: Face) -> None:
-    """Also in a transaction of the caller's own, and in another client's block."""
+    """Includes a transaction of the caller's own, and another client's block."""
     other = AsyncClient(face.database)
 
     async with entered(face.client.transaction()):
@@ -178,7 +178,7 @@ async def test_concurrent_transactions_keep_their_after_commit_calls_separate(da
 
 
 async def test_after_commit_from_a_task_that_outlives_the_block_is_rejected(database: str) -> None:
-    """A task that was begun in the block and outlives it."""
+    """The asyncio task was started in the block and outlives it."""
     refused: list[Exception] = []
     over = asyncio.Event()
 

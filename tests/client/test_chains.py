@@ -1,4 +1,4 @@
-"""Chains as a client sees them: read, wait for, decide about, delete."""
+"""Chains in the client: read, await, complete, delete."""
 
 from __future__ import annotations
 
@@ -87,7 +87,6 @@ async def test_wait_lasts_until_the_last_task_has_finished(face: Face) -> None:
 
 
 async def test_wait_for_a_chain_times_out(face: Face) -> None:
-    """A typed error on timeout."""
     chain_id = await start(face)
     begin = time.monotonic()
 
@@ -99,7 +98,7 @@ async def test_wait_for_a_chain_times_out(face: Face) -> None:
 
 @asynccontextmanager
 async def completing(face: Face, chain_id: int, **words: Any) -> Any:
-    """Enter either face's block; a sync one's steps are done here, as its callers would in their thread."""
+    """Enter the block of either client. The steps of the sync one run here, as in its caller's thread."""
     block = face.client.completing(chain_id, **words)
     if face.kind == "async":
         async with block as chain:
@@ -115,7 +114,7 @@ async def done(answer: Any) -> None:
 
 
 async def test_chain_can_advance_several_steps_in_one_block(face: Face) -> None:
-    """May complete several steps, continue, or do nothing."""
+    """A block may complete several steps, continue, or do nothing."""
     chain_id = await start(face, after=60)
 
     async with completing(face, chain_id) as chain:
@@ -172,7 +171,7 @@ async def test_block_can_share_the_callers_transaction(face: Face) -> None:
 
 
 async def test_connection_without_a_transaction_is_rejected(face: Face) -> None:
-    """A lock that is gone with its statement holds nothing."""
+    """Otherwise the lock would be released at the end of its statement."""
     chain_id = await start(face)
     async with face.transaction() as connection:
         await done(connection.set_autocommit(True))

@@ -1,4 +1,4 @@
-"""A client raises the same error for a condition of the server, whichever library it goes through."""
+"""A client raises the same error for a server condition with every library."""
 
 from __future__ import annotations
 

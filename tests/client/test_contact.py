@@ -37,7 +37,7 @@ async def test_wrong_database_is_reported_with_its_reason_at_the_first_call(
     with pytest.raises(DatabaseUnavailable, match=reason):
         await face("counts")
 
-    # A pool would go on trying for ten seconds.
+    # A pool would retry for ten seconds.
     assert caplog.messages == []
     await face("close")
 
@@ -82,7 +82,7 @@ Lend = Callable[[], AbstractAsyncContextManager[Any]]
 
 @asynccontextmanager
 async def impatient(kind: Kind, database: str) -> AsyncIterator[Lend]:
-    """A client's own pool, which has had its first contact; from now on it waits for a moment only."""
+    """A client with its own pool, which has connected once; from now on it waits only for a moment."""
     if kind == "async":
         pools = AsyncPools(database, pooled=None)
         (await pools.get()).timeout = 0.2

@@ -38,5 +38,5 @@ def seconds_to_end(python: Path, database: str, manner: str) -> float:
 def test_unclosed_client_does_not_block_the_exit(python: Path, database: str) -> None:
     closed = seconds_to_end(python, database, "close")
 
-    # A pool that is left to itself waits five seconds for each of its threads, and says that they did not end.
+    # A pool that is not closed waits five seconds for each of its threads, and reports that they did not end.
     assert seconds_to_end(python, database, "forget") < closed + 4

@@ -1,4 +1,4 @@
-"""A client that was used before a fork: each process has connections of its own, as under `gunicorn --preload`."""
+"""A client that was used before a fork: each process has its own connections, as under `gunicorn --preload`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden values never reach the log of Postgres, which has the text of each statement that fails."""
+"""Redacted values never reach the log of Postgres, which contains the text of each failed statement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def app() -> App:
 
 
 class Events:
-    """A sink of events. Clients send further queries with each statement to collect events."""
+    """A sink. With one, clients send further queries with each statement to collect events."""
 
     def __init__(self) -> None:
         self.types: list[str] = []
@@ -117,6 +117,6 @@ def greet(name: str) -> None:
 
 
 def log_of(connection: Sql) -> str:
-    """The log of the server up to now."""
+    """Return the server's log so far."""
     [(log,)] = connection.execute("select pg_read_file(pg_current_logfile())")
     return str(log)

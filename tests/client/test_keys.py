@@ -1,4 +1,4 @@
-"""How many tasks of a key run at once, as clients say it, in both faces."""
+"""Capacities of keys, set by both clients."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_set_capacity_overrides_the_one_the_app_declares(face: Face, app: 
 async def test_keys_are_not_declared_within_the_callers_transaction(
     kind: Kind, database: str, app: App, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As long as it is open, nobody could end a task of such a key."""
+    """Otherwise no task of such a key could finish while the transaction is open."""
     monkeypatch.setenv("DATABASE_URL", "host=127.0.0.1 port=1")
     app.keys("tenant:7", capacity=3)
     face = Face(kind, None, app)

@@ -16,8 +16,8 @@ from tests.client.conftest import Face, Kind
 
 @asynccontextmanager
 async def lent(face: Face) -> AsyncIterator[Any]:
-    """The connection that the client's next call will use."""
-    lender = face.client._pools.connection()  # nothing public shows what a client says to the server
+    """Return the connection that the client's next call will use."""
+    lender = face.client._pools.connection()  # no public interface shows the messages to the server
     if face.kind == "async":
         async with lender as connection:
             yield connection
@@ -27,7 +27,7 @@ async def lent(face: Face) -> AsyncIterator[Any]:
 
 
 async def messages_of_a_call(face: Face) -> list[str]:
-    """What a call sends to the server."""
+    """Return the messages that a call sends to the server."""
     await face("counts")
     with tempfile.TemporaryFile() as file:
         async with lent(face) as connection:

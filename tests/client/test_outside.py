@@ -1,4 +1,4 @@
-"""What a client decides about tasks without a worker."""
+"""Outcomes that a client sets without a worker."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_tasks_are_triggered_in_the_given_order(face: Face) -> None:
 
 
 async def test_trigger_is_all_or_nothing(face: Face, connection: psycopg.Connection[Any]) -> None:
-    """Typed errors, all or nothing."""
+    """The errors are typed."""
     later, done = await add(face, after=60), await add(face)
     await face("complete", done)
 

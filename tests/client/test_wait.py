@@ -20,7 +20,7 @@ Connection = psycopg.Connection[Any]
 
 
 def do_one(connection: Connection, result: str) -> None:
-    """Be a worker for the length of one task."""
+    """Claim and complete one task, as a worker does."""
     info = WorkerInfo(name="w", roles=(), handlers=("add",), slots=1, host="here", pid=1, version="0")
     worker = run(connection, workers.register(info))
     (task,) = run(connection, claims.claim(worker, [], ["add"], 1))

@@ -1,4 +1,4 @@
-"""A payload's fields are the words of the call, by a client or by the handler itself."""
+"""Payload fields are arguments of the call, both in a client and in the handler itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Redis tasks are handed over by, from our variable or from those of the third system."""
+"""The Redis of the handoff, from our variable or from those of the third system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods are the workers', and between which numbers they may be scaled."""
+"""The pods of the workers, and the bounds of their number."""
 
 from __future__ import annotations
 

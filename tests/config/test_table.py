@@ -15,9 +15,9 @@ from rolecall.worker.subprocess.child import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = [setting for group in SETTINGS.values() for setting in group]
-# Those of others, and the one that every program knows by this name.
+# Variables of other systems, and one that every program knows by this name.
 BARE = {"DATABASE_URL", "DATABASE_URL_FILE", "HEARTBEAT_INTERVAL_SECONDS"}
-# For tests and ourselves; the last one is what a shell script of the guides keeps a key in.
+# For tests and internal use; the last one is a shell variable of the guides.
 INTERNAL = {FAILPOINT, TEST_SERVER, MARK, "ROLECALL_KEY", "ROLECALL_COMPLETE"}
 VARIABLES = re.compile(r"\bROLECALL_[A-Z0-9_]*[A-Z0-9]\b")
 
@@ -66,5 +66,5 @@ def test_no_alternate_name_of_ours_is_documented() -> None:
 
     shown = {found for file in texts for found in VARIABLES.findall(file.read_text())}
 
-    # The first of its names: for all but a few that is the name itself.
+    # The first name is almost always the primary name itself.
     assert shown - INTERNAL <= {name for setting in ALL for name in (setting.name, setting.names[0])}

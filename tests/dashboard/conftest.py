@@ -1,4 +1,4 @@
-"""Pages as HTML; those of browser/ are driven by a real browser."""
+"""Pages as HTML. The tests in browser/ use a real browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def app() -> App:
 
 @pytest.fixture
 def pool(connection: psycopg.Connection[Any], clock: Clock, database: str) -> Engine:
-    """The engine beneath the pages, with two roles and three handlers; its clock is the real one until it is set."""
+    """The engine of the pages, with two roles and three handlers. Its clock is the real one until a test sets it."""
     pool = Engine(connection, clock, database)
     handlers = [{"name": name, "role": "sums"} for name in ("add", "stumble")]
     pool.declare({"name": "sums"}, {"name": "letters"}, handlers=[*handlers, {"name": "post", "role": "letters"}])
@@ -37,7 +37,7 @@ async def door(pool: Engine, app: App) -> AsyncIterator[Door]:
 
 @pytest.fixture
 async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
-    """A browser without a browser: this machine is let in and may do everything."""
+    """A client without a browser, with all rights and without authentication."""
     application = unguarded(database, app)
     async with (
         application.router.lifespan_context(application),

@@ -1,4 +1,4 @@
-"""Workers on the roll as the pages' tests need them: with places, loads and tasks."""
+"""Registered workers for the tests of pages, with slots, loads and tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sql.engine import Engine
 def join(
     pool: Engine, name: str, *roles: str, slots: int = 4, pod: str | None = None, running: int = 0, **condition: object
 ) -> int:
-    """Put a worker on the roll, let it claim and begin so many tasks, and say how it is; return its id."""
+    """Register a worker, claim and start this many tasks for it, and report its load; return its id."""
     worker_id: int = pool.value(
         "select rolecall.register_worker(%s, %s, %s, %s, 'host-1', 4711, '0.9.1', %s, null)",
         name,
@@ -27,6 +27,6 @@ def join(
 
 
 def beat(pool: Engine, worker_id: int, held: int = 0, **condition: object) -> None:
-    """Say that it lives, and how it is."""
+    """Send a heartbeat with the worker's load."""
     idle = held == 0 and not condition.get("backing_off")
     pool.rows("select rolecall.beat(%s, %s, %s, %s)", worker_id, held, idle, Jsonb(condition))

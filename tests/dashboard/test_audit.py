@@ -39,7 +39,7 @@ async def test_log_can_be_filtered_by_actor_action_and_origin(
 
 async def test_events_before_the_chosen_time_are_omitted(pool: Engine, http: httpx2.AsyncClient) -> None:
     record(pool, "ada")
-    # The log may not be rewritten, not even by its owner: only triggers that are off let it be.
+    # The log is append-only, even for its owner: only disabled triggers permit changes.
     pool.rows("set session_replication_role = replica")
     pool.rows("update rolecall.audit_log set at = now() - interval '2 hours'")
     pool.rows("set session_replication_role = origin")

@@ -10,7 +10,7 @@ from tests.sql.engine import Engine
 
 @pytest.fixture
 def measured(pool: Engine) -> Engine:
-    """A worker has done ten tasks in 72 s each; 100 wait."""
+    """A worker has finished ten tasks in 72 s each; 100 are pending."""
     pool.clock.set(pool.value("select now()"))
     pool.enqueue_many([{"role": "sums", "handler": "add"}] * 110)
     worker = pool.worker()

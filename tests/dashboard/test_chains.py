@@ -12,12 +12,12 @@ ADD = {"role": "sums", "handler": "add"}
 
 
 async def done(http: httpx2.AsyncClient, address: str, **data: object) -> httpx2.Response:
-    """Send a form that is confirmed, and return the page that it leads to."""
+    """Submit a form with confirmation, and return the next page."""
     return await http.get((await send(http, address, at="/chains", **data)).headers["location"])
 
 
 def chain_of_two(pool: Engine) -> tuple[int, int]:
-    """A chain whose first task has completed with 3, and which goes on as a `post`."""
+    """A chain whose first task has completed with 3, and whose second is a `post`."""
     first = pool.enqueue("sums", handler="add", payload={"a": 1})
     pool.complete(pool.claim_one(), result=3, next={"continuation": {"role": "letters", "handler": "post"}})
     [second] = [task.id for task in pool.tasks() if task.chain_index == 1]

@@ -31,7 +31,7 @@ def app(pool: Engine) -> App:
     app = App("letters")
 
     @app.task(role="letters")
-    async def greet(  # sizes: a field of each kind
+    async def greet(  # sizes: one field of each kind
         ctx: Context,
         name: Annotated[str, msgspec.Meta(description="Whom to <greet>")],
         times: Annotated[int, msgspec.Meta(ge=1, le=5)],
@@ -164,7 +164,7 @@ async def test_omitted_fields_get_the_functions_defaults(pool: Engine, app: App,
         ("scheduled_for", "tomorrow", "is not a date and time"),
     ],
 )
-async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(  # sizes: a case a field
+async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(  # sizes: one case for each field
     pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, said: str
 ) -> None:
     answer = await http.post("/jobs/greet", data={**FILLED, field: text})

@@ -1,4 +1,4 @@
-"""People come in by a page, and are led to where they wanted to go."""
+"""People log in on a page, and are redirected to the page that they requested."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ NASTY = st.text(alphabet=st.sampled_from("/\\:@.?#%&;ex \t\r\n\x00\x0b") | st.ch
 def test_next_parameter_never_leads_to_another_host(root: str, start: str, rest: str) -> None:
     where = own_address(root, start + rest)
 
-    # As a browser reads it: blanks at its ends and tabs within fall away, a backslash is a slash.
+    # As browsers read it: spaces at the ends and tabs are removed, and a backslash is a slash.
     read = re.sub(r"[\t\r\n]", "", where.strip("".join(map(chr, range(33))))).replace("\\", "/")
     assert re.match(rf"{root}/(?!/)", read)
 

@@ -84,7 +84,7 @@ async def test_finished_tasks_are_plotted(pool: Engine, http: httpx2.AsyncClient
     pool.enqueue("sums", handler="add")
     pool.complete(pool.claim_one())
     pool.rows("update rolecall.finished_tasks set finished_at = finished_at - interval '30 s'")
-    # A call ends with an hour of the clock: another one goes on.
+    # A call ends at a full hour of the clock; another one continues.
     while pool.value("select rolecall.roll_up_history('0 s')"):
         pass
 

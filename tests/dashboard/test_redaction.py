@@ -1,4 +1,4 @@
-"""The dashboard shows no hidden values and keeps them when a form is resent."""
+"""The dashboard shows no redacted values, and keeps them when a form is resent."""
 
 from __future__ import annotations
 

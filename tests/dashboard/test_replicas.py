@@ -1,4 +1,4 @@
-"""How many workers a cluster keeps, on the page of the workers."""
+"""The number of a cluster's workers, on the page of the workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.web.doors import unguarded
 
 @pytest.fixture
 async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
-    """A StatefulSet of four pods, of which three are ready; there may be one to eight."""
+    """A StatefulSet of four pods, of which three are ready, with bounds of one and eight."""
     async with running_cluster(tmp_path, WorkloadKind.STATEFUL_SET, 4) as cluster:
         yield cluster
 
@@ -29,7 +29,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
 async def scaled(
     database: str, app: App, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    """Pages of a server that knows the cluster, and waits for it longer than it would for people."""
+    """Pages of a server with access to the cluster, and with a longer timeout than usual."""
     monkeypatch.setattr("rolecall.web.dashboard.presenters.workers.PATIENCE", 30.0)
     application = unguarded(database, app, Settings(scaling=cluster.settings))
     async with (

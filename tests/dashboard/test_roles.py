@@ -1,4 +1,4 @@
-"""The page of roles, and how a role is held up there."""
+"""The page of roles, and pauses."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def test_page_cost_does_not_grow_with_ten_times_the_workers(
 
 
 async def _calls(http: httpx2.AsyncClient, address: str) -> int:
-    """How many Python functions are called for the page: what it costs, however busy the machine is."""
+    """Return how many Python functions the page calls: its cost, independent of the machine's load."""
     calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:

@@ -29,7 +29,7 @@ def stored(pool: Engine, columns: str) -> tuple[object, ...]:
 
 
 async def change(http: httpx2.AsyncClient, schedule_id: int, **typed: str) -> httpx2.Response:
-    """Type something into the form as it is shown, and send it."""
+    """Change fields of the form as it is shown, and submit it."""
     page = (await http.get(f"/schedules/{schedule_id}/edit")).text
     standing = dict(re.findall(r'<input type="(?:text|hidden)" [^>]*name="(\w+)"[^>]*value="([^"]*)"', page))
     revision = dict(re.findall(r'name="(revision)" value="(\d+)"', page))

@@ -15,7 +15,7 @@ from tests.web.doors import END_SESSIONS
 
 
 async def send(http: httpx2.AsyncClient, address: str, **data: object) -> str:
-    """Send a form from a page, and return what the next page says of it."""
+    """Submit a form of a page, and return the message on the next page."""
     answer = await reading.send(http, address, at="/tasks", **data)
     assert answer.status_code == 303, answer.text
     page = await shown(http, answer.headers["location"])

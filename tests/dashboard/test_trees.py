@@ -1,4 +1,4 @@
-"""The tree of a task: a picture, the same as a list, and how far it is."""
+"""The tree of a task: a drawing, the same as a list, and its progress."""
 
 from __future__ import annotations
 

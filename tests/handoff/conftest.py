@@ -13,14 +13,14 @@ __all__ = ["bench", "server"]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Broker]:
-    """A Redis that the tests of a module share; each empties it first."""
+    """A Redis for the tests of a module. Each test empties it first."""
     with redis() as broker:
         yield broker
 
 
 @pytest.fixture
 async def link(server: Broker) -> AsyncIterator[RedisLink]:
-    """A way to the module's Redis, which is empty."""
+    """A connection to the module's Redis, which is empty."""
     link = connect_redis(server.url)
     await link.call("FLUSHALL")
     yield link

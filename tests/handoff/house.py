@@ -17,13 +17,13 @@ from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.services import Services
 from tests.worker.bench import PATIENCE, Bench
 
-# Nobody who works by hand-off looks into Postgres within this.
+# Workers with the handoff do not poll Postgres within this time.
 LONG = 60.0
 
 
 @asynccontextmanager
 async def dispatching(dsn: str, handoff: HandoffSettings) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a dispatcher while the block lasts."""
+    """Run a dispatcher during the block."""
     dispatcher = dispatcher_of(dsn, Settings(handoff=handoff))
     assert dispatcher is not None
     running = asyncio.create_task(dispatcher.run())
@@ -43,7 +43,7 @@ async def comes_true(fact: Callable[[], Awaitable[object]], within: float = PATI
 
 
 async def doctors_words(dsn: str, settings: HandoffSettings) -> str:
-    """Return the doctor's findings about the hand-off."""
+    """Return the doctor's findings about the handoff."""
     async with await connect_async(dsn, "test") as connection:
         services = Services(OneConnection(connection, Actor(name="test", via="cli")), Settings(handoff=settings))
         diagnosis = await services.doctor.examine(listening=False)
@@ -57,7 +57,7 @@ def one_redis(url: str) -> HandoffSettings:
 
 @asynccontextmanager
 async def by_handoff(bench: Bench, link: RedisLink, url: str, **options: object) -> AsyncIterator[None]:
-    """Run a dispatcher and a worker that goes by it."""
+    """Run a dispatcher and a worker that uses it."""
     settings = one_redis(url)
     async with dispatching(bench.dsn, settings):
         await comes_true(lambda: link.call("GET", "rolecall:leader"))

@@ -16,7 +16,7 @@ from tests.brokers import Broker, cutting_server, redis
 
 
 async def asked(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> object:
-    """Ask one thing of the Redis of a URL."""
+    """Run one command on the Redis of a URL."""
     link = connect_redis(url)
     try:
         return await ask(link)
@@ -52,7 +52,7 @@ def test_connection_cut_at_any_moment_raises_an_outage() -> None:
         await link.close()
 
     with cutting_server() as port:
-        # As workers run: this loop tells in its own way of a cut between two writes.
+        # The workers' own loop, which reports a connection cut between two writes in its own way.
         uvloop.run(ask(port))
 
 

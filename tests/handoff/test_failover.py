@@ -24,7 +24,7 @@ from tests.worker.bench import Bench, until
 
 @dataclass(frozen=True)
 class Watched:
-    """A master with a replica; `link` and `url` lead to whichever Sentinel names."""
+    """A master with a replica; `link` and `url` connect to the one that Sentinel names."""
 
     master: Broker
     url: str
@@ -50,7 +50,7 @@ async def watched() -> AsyncIterator[Watched]:
 
 
 async def follows(replica: RedisLink) -> bool:
-    """Whether it has all that its master has."""
+    """Return whether the replica is in sync."""
     return bool((await replica.call("ROLE"))[3] == b"connected")
 
 

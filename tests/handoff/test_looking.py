@@ -1,4 +1,4 @@
-"""What an operator sees of the hand-off: why, the doctor, the overview and the API's status."""
+"""The handoff in an operator's view: why, the doctor, the overview and the API's status."""
 
 from __future__ import annotations
 

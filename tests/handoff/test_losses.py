@@ -1,4 +1,4 @@
-"""What Redis loses, repeats or makes up costs nothing but a look: the claim decides."""
+"""Messages that Redis loses, repeats or invents cost only a query, because the claim decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAM = "rolecall:{mail}:low:stream"
 
 
 class Runs(Counter[int]):
-    """How often each task has run."""
+    """The number of runs of each task."""
 
     def tasks(self, *numbers: int) -> list[NewTask]:
         return [NewTask(handler="send", payload={"n": n}) for n in numbers]

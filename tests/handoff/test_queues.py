@@ -1,4 +1,4 @@
-"""What every kind of queue promises, on a real Redis: order, one taker an entry, nothing lost, nothing twice."""
+"""Guarantees of every kind of queue on a real Redis: order, and each entry is taken exactly once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture(params=KINDS)
 async def named(request: pytest.FixtureRequest, server: Broker) -> AsyncIterator[Open]:
-    """Makes a queue of one kind, for a worker of a name, on an empty server."""
+    """Makes a queue of one kind on an empty server, for a worker with this name."""
     link = connect_redis(server.url)
     await link.call("FLUSHALL")
     yield lambda name: KINDS[request.param](link, name)

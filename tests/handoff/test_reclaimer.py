@@ -1,4 +1,4 @@
-"""What the reclaimer puts right, on a real Redis and a real Postgres."""
+"""Repairs by the reclaimer, on a real Redis and a real Postgres."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def stored(bench: Bench, number: int) -> list[int]:
 
 
 def claimed(bench: Bench, worker_id: int) -> int:
-    """Claim one task for a worker, whoever that is."""
+    """Claim one task for some worker."""
     (task,) = run(bench.connection, claims.claim(worker_id, [], ["send"], 1))
     return task.id
 
 
 def on_the_roll(bench: Bench, sessions: str) -> int:
-    """A worker whose sessions would have this name."""
+    """Register a worker whose sessions would have this name."""
     query = (
         "insert into rolecall.workers (name, roles, handlers, slots, host, pid, version, started_at, heartbeat_at,"
         " sessions) values ('w', '{}', '{send}', 1, 'h', 1, '0', now(), now(), %s) returning id"
@@ -105,7 +105,7 @@ async def test_invalid_message_is_removed_and_logged(
 async def test_silent_worker_without_a_session_loses_only_idempotent_tasks(
     bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession, *, idempotent: bool, state: str
 ) -> None:
-    """It may be cut off from both, and run its handlers."""
+    """It may be cut off from both servers, and still run its handlers."""
     bench.app.role("mail", idempotent=idempotent)
     bench.connection.execute(SERVER_IS_OLD)
     stored(bench, 1)

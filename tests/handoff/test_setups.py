@@ -1,4 +1,4 @@
-"""Redis as others set it up: behind Sentinel, by TLS, in a cluster; one queue works on each."""
+"""Redis setups: behind Sentinel, with TLS, in a cluster; one queue works on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that get their tasks by hand-off: real workers, a real dispatcher, a real Redis."""
+"""Workers with the handoff: real workers, a real dispatcher, a real Redis."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_first_log_line_of_a_worker_names_the_handoff(
 async def test_idle_worker_gets_a_task_without_querying_postgres(app: Bench, link: RedisLink, server: Broker) -> None:
     async with by_handoff(app, link, server.url):
         await app.finished(*app.enqueue(*sends(1)))
-        # It may have said that it is idle before it heard that a dispatcher leads.
+        # It may have reported that it is idle before it was notified of a leading dispatcher.
         await until(lambda: not app.ask(MARKED_IDLE))
         await app.finished(*app.enqueue(*sends(2)), within=5)
         assert not app.ask(MARKED_IDLE)
@@ -115,7 +115,7 @@ async def test_polled_and_dispatched_tasks_of_one_key_never_run_concurrently(
 
     bench.enqueue()
     async with by_handoff(bench, link, server.url, slots=4):
-        # What ends at once lets the worker claim ahead.
+        # With tasks that finish immediately, the worker prefetches.
         await bench.finished(*bench.enqueue(*(quick.task() for _ in range(200))))
         await bench.finished(*bench.enqueue(*(work.task().options(key="store") for _ in range(100))))
 

@@ -64,7 +64,7 @@ async def test_all_tasks_of_a_lost_worker_are_rescued_in_one_run(
 async def test_task_renewed_after_its_rescue_query_stays_with_its_worker(
     bench: Bench, session: DatabaseSession
 ) -> None:
-    """As after a standstill of the server: all leases have ended, and living workers renew theirs."""
+    """As after a stall of the server: all leases have expired, and live workers renew theirs."""
     late, alive = lose(bench, 2)
     await until(lambda: bench.ask("select bool_and(lease_until < clock_timestamp()) from rolecall.tasks"))
 
@@ -139,7 +139,7 @@ async def test_housekeeping_prunes_until_no_record_is_left(
 
 
 def forget(bench: Bench, number: int) -> list[int]:
-    """Leave tasks of as many keys parked though nothing holds these, as a bug would."""
+    """Leave tasks of this many keys parked although the keys are free, like a bug would."""
 
     @bench.app.task
     async def work() -> None: ...
@@ -327,7 +327,7 @@ async def test_worker_runs_the_regular_duties(bench: Bench) -> None:
 async def test_end_of_a_pause_is_logged_once_with_its_role(
     bench: Bench, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Auto-resume at expiry with a warning that names the pause."""
+    """An expired pause ends with a warning that names it."""
     run(bench.connection, roles.declare([{"name": "mail"}], []))
     run(bench.connection, roles.pause("mail", 0.1, "ada"))
     await until(lambda: bench.ask("select paused_until < rolecall.clock() from rolecall.roles"))

@@ -13,7 +13,7 @@ LOG = logging.getLogger("rolecall.test")
 
 
 class Counted:
-    """A duty that counts its calls and fails as told."""
+    """A duty that counts its calls, and fails on request."""
 
     def __init__(self, *failures: Exception) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""When schedules run: cron expressions in their zones, on the days on which clocks are changed too."""
+"""Fire times of schedules: cron expressions in their time zones, including the days of clock changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rolecall import InvalidSchedule
 from rolecall.maintenance.cron import Cron
 
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
-# One for each way in which clocks are changed between 2020 and 2035: at midnight, by half an hour, in Ramadan, never.
+# One for each kind of clock change between 2020 and 2035: at midnight, by half an hour, in Ramadan, none.
 ODD = (
     *(NEW_YORK, BERLIN, LORD_HOWE, "Africa/Cairo", "America/Havana", "Asia/Beirut", "America/Santiago"),
     *("Africa/Casablanca", "America/Nuuk", "America/Scoresbysund", "Asia/Gaza", "Asia/Kolkata", "Pacific/Apia"),
@@ -33,7 +33,7 @@ def between(cron: Cron, first: datetime, last: datetime) -> list[datetime]:
 
 
 def days(cron: Cron, first: date, last: date) -> list[date]:
-    """The local days of the slots from one local midnight to the other."""
+    """Return the local days of the fire times between two local midnights."""
     zone = ZoneInfo(cron.zone)
     bounds = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, last))
     return [slot.astimezone(zone).date() for slot in between(cron, *bounds)]
@@ -41,7 +41,7 @@ def days(cron: Cron, first: date, last: date) -> list[date]:
 
 @pytest.mark.parametrize("zone", ODD)
 def test_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
-    """Strictly one a day, whatever the clocks do, for years."""
+    """Exactly once a day for years, despite all clock changes."""
     first, last = date(2024, 1, 2), date(2027, 1, 2)
     every_day = [first + timedelta(days=number) for number in range((last - first).days)]
 
@@ -52,7 +52,7 @@ def test_daily_schedule_runs_once_on_every_local_day(zone: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(available_timezones())), EXPRESSIONS, st.integers(0, 16 * 365 * 24 * 60))
 def test_fire_times_increase_and_do_not_depend_on_the_start(zone: str, expression: str, minutes: int) -> None:
-    """Whoever computes the next slot, from wherever, finds the same."""
+    """The next fire time is the same from any starting point."""
     cron = Cron(expression, zone)
     start = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
     slots = list(islice(cron.fire_times(start), 60))
@@ -88,7 +88,7 @@ def test_skipped_local_time_runs_at_the_next_existing_time() -> None:
 
 
 def test_run_in_a_skipped_last_hour_of_a_day_moves_to_midnight() -> None:
-    """In Nuuk clocks go forward at eleven in the evening; neither that day nor the next goes without."""
+    """In Nuuk the clocks go forward at eleven in the evening; neither day is skipped."""
     slots = between(
         Cron("30 23 * * *", "America/Nuuk"), datetime(2026, 3, 28, 2, tzinfo=UTC), datetime(2026, 3, 31, 2, tzinfo=UTC)
     )

@@ -1,4 +1,4 @@
-"""The slots to come as few stretches."""
+"""Future fire times, combined into few ranges."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_chain_of_ten_thousand_errors_keeps_both_ends() -> None:
 
 
 def _free(error: BaseException | None) -> None:
-    """Take apart a chain that is too deep to be freed at once."""
+    """Free a chain that is too deep to be freed recursively."""
     while error is not None:
         below, error.__cause__ = error.__cause__, None
         error = below

@@ -1,4 +1,4 @@
-"""Hidden values are replaced by a placeholder, restored, and found in text."""
+"""Redacted values are replaced by a placeholder, restored, and found in text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services over a migrated database with one role and two handlers."""
+"""The services of a migrated database with one role and two handlers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def pool(
     clock: Clock,
     database: str,
 ) -> Engine:
-    """The engine beneath the services, in a world where it is START, with a second role."""
+    """The engine of the services, with a second role and its clock at START."""
     clock.set(START)
     await clock.show(aconnection)
     pool = Engine(connection, clock, database)

@@ -1,4 +1,4 @@
-"""A stand-in for a transaction pooler: everything passes through it but notifications."""
+"""A stand-in for a transaction pooler: it relays everything except notifications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTIFICATION = b"A"
 
 @asynccontextmanager
 async def deaf(dsn: str) -> AsyncIterator[str]:
-    """Stand between a client and a server; yields the way through."""
+    """Run a proxy between a client and a server; yields its connection string."""
     target = conninfo_to_dict(dsn)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Each thing that can be wrong with a pool is found: provoked on a real server, where that can be done there."""
+"""The doctor finds each possible problem of a pool, which is provoked on a real server where possible."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ HEALTHY = ServerFacts(
 
 @pytest.fixture
 def pool(connection: Connection) -> Connection:
-    """A pool in good health, with one role."""
+    """A healthy pool with one role."""
     connection.execute("select rolecall.make_partitions()")
     connection.execute("select rolecall.declare(%s)", [Jsonb([{"name": "work"}])])
     return connection
 
 
 async def findings(dsn: str, limits: Limits | None = None) -> dict[str, Finding]:
-    """What a new session finds, by check; but for `fsync`: the tests' server does not wait for the disk."""
+    """Return the findings of a new session, by check, except `fsync`: the tests' server does not wait for the disk."""
     async with await connect_async(dsn, "patient") as connection:
         diagnosis = await Doctor(OneConnection(connection, Actor(name="ada", via="cli")), limits).examine()
     assert {found.check for found in diagnosis.findings} <= set(CHECKS)
@@ -73,7 +73,7 @@ def enqueue(pool: Connection) -> None:
 
 @asynccontextmanager
 async def setting(pool: Connection, name: str, value: str) -> AsyncIterator[None]:
-    """Every new session of the test's database has this setting."""
+    """Give every new session of the test's database this setting."""
     database = Identifier(pool.info.dbname)
     pool.execute(SQL("alter database {} set {} = {}").format(database, Identifier(name), value))
     yield

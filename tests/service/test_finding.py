@@ -41,7 +41,7 @@ async def pool(services: Services) -> dict[str, int]:
 
 
 def set_of(which: TaskFilter) -> list[str]:
-    """The names of the filters that were given."""
+    """Return the names of the given filters."""
     return [name for name in TaskFilter.__slots__ if getattr(which, name) != getattr(TaskFilter(), name)]
 
 

@@ -60,7 +60,7 @@ async def test_worker_is_active_for_five_minutes_after_its_heartbeat(
 
 
 async def test_workers_are_counted_by_the_handlers_they_serve(services: Services, aconnection: Connection) -> None:
-    """A page that shows a thousand workers as numbers is not brought a row of each."""
+    """A page with the numbers of a thousand workers must not read a row of each."""
     for name in ("a", "b", "c"):
         await aconnection.execute(REGISTER, [name])
     await aconnection.execute(REGISTER.replace("{add}", "{see}"), ["d"])

@@ -1,4 +1,4 @@
-"""The token of this machine: kept where only its owner reads it, and the same for all servers that keep it there."""
+"""The local token: only its owner can read the file, and all servers with the same file share the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log for programs that change something of their own."""
+"""The audit log for programs that record their own changes."""
 
 from __future__ import annotations
 

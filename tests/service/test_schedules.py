@@ -21,7 +21,7 @@ At = Callable[[datetime], Awaitable[datetime]]
 
 @pytest.fixture
 def at(clock: Clock, aconnection: psycopg.AsyncConnection[Any]) -> At:
-    """Stops the clock at a moment, for the services too."""
+    """Stop the clock of the services at a moment."""
 
     async def stop(moment: datetime) -> datetime:
         clock.set(moment)
@@ -112,7 +112,7 @@ async def test_time_zone_change_is_validated_and_moves_the_next_run(services: Se
 
 
 async def test_outcomes_of_runs_are_shown(services: Services, connection: psycopg.Connection[Any]) -> None:
-    """last_run_at, last_task_count, last_error; and lateness in the history."""
+    """Covers last_run_at, last_task_count, last_error, and the lateness in the history."""
     await services.schedules.put(NIGHTLY)
     connection.execute("select rolecall.fire_schedules()")
 

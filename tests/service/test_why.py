@@ -1,4 +1,4 @@
-"""Why a task does not run: each cause from a real case, and all that hold at once."""
+"""Why a task does not run: each cause in a real case, and several at once."""
 
 from __future__ import annotations
 

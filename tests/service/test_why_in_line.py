@@ -1,4 +1,4 @@
-"""Why a task does not run although it may: its key, the workers of its role, and its place in line."""
+"""Why a due task does not run: its key, the workers of its role, and its place in the line."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def test_busy_slots_and_earlier_tasks_are_shown(services: Services, pool: 
     worker_id = pool.worker(slots=1)
     pool.enqueue("sums")
     pool.claim_one(worker=worker_id)
-    # Of a better priority, of another role of the same workers, and earlier in the same line; two come after.
+    # Three have a better priority, another role of the same workers, or an earlier place in the line; two come later.
     for words in ({"priority": 3}, {"role": "other", "priority": 1}, {})[:before]:
         pool.enqueue_many([{"role": "sums", **words}])
     task_id = pool.enqueue("sums")

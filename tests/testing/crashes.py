@@ -15,7 +15,7 @@ at_once = linear(step=0.1)
 
 @app.task(max_attempts=3, retry=at_once)
 def charge(ctx: Context, order: int) -> str:
-    """Write what it did outside of its task, by its idempotency key."""
+    """Record an effect outside of the task, by its idempotency key."""
     with psycopg.connect(os.environ["DATABASE_URL"]) as ledger:
         ledger.execute("insert into charges values (%s, %s)", [order, ctx.idempotency_key])
     die_here("charged")
@@ -24,7 +24,7 @@ def charge(ctx: Context, order: int) -> str:
 
 @app.task(max_attempts=3, retry=at_once)
 async def book(ctx: Context, order: int) -> None:
-    """Write it with its completion."""
+    """Record an effect in the completing transaction."""
     async with ctx.transaction() as tx:
         await tx.execute("insert into charges values (%s, %s)", [order, ctx.idempotency_key])
         die_here("booked")

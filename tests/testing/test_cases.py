@@ -1,6 +1,6 @@
 """unittest test cases with their own databases."""
 
-# ruff: noqa: PT009, PT027 - they are what unittest's users write
+# ruff: noqa: PT009, PT027 - users of unittest write these
 from __future__ import annotations
 
 import os

@@ -185,7 +185,7 @@ def test_failure_states_that_nothing_was_enqueued(database: str) -> None:
     ],
 )
 def test_unknown_field_or_option_is_rejected(database: str, words: dict[str, Any], said: str) -> None:
-    """Or a misspelt assertion that something was not enqueued would always hold."""
+    """Otherwise a misspelled assertion that a task was not enqueued would always pass."""
     with pytest.raises(TypeError, match=said):
         assert_not_enqueued(database, bill, **words)
 

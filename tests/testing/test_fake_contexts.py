@@ -356,7 +356,7 @@ def stumble() -> None:
 
 
 def test_every_context_method_works_without_a_worker() -> None:
-    """What the real one asks of its worker, the fake one has its own answer to."""
+    """The fake context answers everything for which the real one needs its worker."""
     asks = {
         name
         for name, word in vars(Context).items()

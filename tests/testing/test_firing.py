@@ -1,4 +1,4 @@
-"""Schedules fire in a test as they do in the pool, at the present of its clock or through a span of its time."""
+"""Schedules fire in a test as in production, at the current time of a test's clock or throughout a period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixtures serve any house: with pytest-asyncio in its strict mode, without it, and with a database of one's own."""
+"""The fixtures work with pytest-asyncio in strict mode, without it, and with the project's own database."""
 
 from __future__ import annotations
 

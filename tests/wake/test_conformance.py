@@ -1,4 +1,4 @@
-"""Every transport of ours does what anything must that carries notifications."""
+"""Every transport of ours passes the conformance suite."""
 
 from __future__ import annotations
 

@@ -21,5 +21,5 @@ def test_subscription_raises_deaf_when_its_connection_is_cut_at_any_moment(schem
         await transport.close()
 
     with cutting_server() as port:
-        # As workers run: this loop tells in its own way of a cut between two writes.
+        # The workers' own loop, which reports a connection cut between two writes in its own way.
         uvloop.run(subscribe(broker(broker_address(f"{scheme}://127.0.0.1:{port}"))))

@@ -23,7 +23,7 @@ where datname = current_database() and application_name = 'rolecall:ear'
 
 
 class Ear:
-    """A listener that records notifications, with ways to disturb it."""
+    """A listener that records notifications, and that a test can disturb."""
 
     def __init__(self, bench: Bench, **options: float) -> None:
         self.heard: list[str] = []
@@ -42,7 +42,7 @@ class Ear:
         )
 
     async def forget_channels(self) -> None:
-        """Have the server forget them, as one that was promoted does."""
+        """Make the server forget the channels, like a promoted standby."""
         assert self._connection is not None
         await self._connection.execute("unlisten rolecall_wake")
 
@@ -54,7 +54,7 @@ class Ear:
         return self._connection
 
     async def _send(self, statement: Statement[None]) -> None:
-        # A transaction pooler delivers nothing: as if the probe had never been sent.
+        # A transaction pooler delivers no notifications: as if the probe had never been sent.
         if not self.pooled:
             run(self._bench.connection, statement)
 

@@ -1,4 +1,4 @@
-"""Notifications of Postgres reach a broker, and its subscribers detect gaps."""
+"""Notifications from Postgres reach a broker, and its subscribers detect gaps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.worker.bench import PATIENCE, Bench, until
 
 
 class Interrupted(InProcess):
-    """A source whose subscriptions a test ends."""
+    """A source whose subscriptions a test can end."""
 
     @asynccontextmanager
     async def subscribe(self, channels: object) -> AsyncIterator[AsyncIterator[Message]]:

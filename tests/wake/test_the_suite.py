@@ -1,4 +1,4 @@
-"""The suite finds what is wrong: a transport that does not do what it must does not pass."""
+"""The conformance suite detects faulty transports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rolecall.wake.transport import CHANNELS, Message, Transport
 
 
 class HearsTooMuch(Faulty):
-    """One that hears channels that nobody asked for."""
+    """A transport that receives channels without a subscription."""
 
     @asynccontextmanager
     async def subscribe(self, channels: Collection[str]) -> AsyncIterator[AsyncIterator[Message]]:
@@ -23,7 +23,7 @@ class HearsTooMuch(Faulty):
 
 
 class ClosesOnce(Faulty):
-    """One that minds being closed again."""
+    """A transport that fails when it is closed twice."""
 
     closed = False
 
@@ -51,7 +51,7 @@ def as_it_is(transport: Transport) -> Transport:
 
 
 async def nothing() -> None:
-    """A server that goes away without notice."""
+    """A server that disappears without notice."""
 
 
 @pytest.mark.parametrize(

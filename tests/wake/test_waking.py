@@ -72,7 +72,7 @@ async def test_light_load_writes_no_idle_marks(bench: Bench) -> None:
     bench.enqueue()
     async with bench.working(poll_interval=60):
         await until(lambda: bench.ask(IDLE) and bench.ask(BEATEN))
-        # A first beat that crossed the mark is followed by another one.
+        # A first heartbeat that crossed the mark is followed by another one.
         await _stands_still(lambda: bench.ask(VERSION), seconds=2.5)
         before = bench.ask(VERSION)
         for _ in range(20):
@@ -115,7 +115,7 @@ async def test_busy_worker_does_not_request_notifications(bench: Bench) -> None:
         await enough.wait()
 
     bench.enqueue()
-    # A mark of less than a second stays, until the next heartbeat.
+    # A mark younger than a second stays until the next heartbeat.
     async with bench.working(heartbeat_interval=1):
         await until(lambda: bench.ask(IDLE))
         (task_id,) = bench.enqueue(work.task())

@@ -1,4 +1,4 @@
-"""The whole application over a migrated database with one role and two handlers, without a socket."""
+"""The whole application on a migrated database with one role and two handlers, without a socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def app() -> App:
 
 @pytest.fixture
 async def http(database: str, app: App) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the API; this machine is let in and may do everything."""
+    """A client of the API with all rights, without authentication."""
     async with await connect_async(database, "test") as connection:
         handlers = [{"name": name, "role": "sums"} for name in ("add", "stumble")]
         await run_async(connection, roles.declare([{"name": "sums"}], handlers))

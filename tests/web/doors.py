@@ -1,4 +1,4 @@
-"""A server that asks who comes in, and those who do."""
+"""A server with authentication, and its callers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rolecall.web.passwords import hash_password
 
 PASSWORD = "correct horse battery staple"
 SITE = "http://rolecall.test"
-# A session asks what time it is in the tests' world when it begins; each is waited for until it is gone.
+# A session reads the test's clock when it begins. Wait for each to end.
 END_SESSIONS = """
 select pg_terminate_backend(pid, 30000) from pg_stat_activity
 where application_name = 'rolecall:web' and datname = current_database()
@@ -39,13 +39,13 @@ class Door:
     secrets: dict[Scope, str] = field(default_factory=dict)
 
     async def key(self, scope: Scope) -> dict[str, str]:
-        """The headers that show a key of this scope; one is made where there is none yet."""
+        """Return the headers with a key of this scope, which is created if there is none yet."""
         if scope not in self.secrets:
             self.secrets[scope] = (await self.services.keys.create(scope.value, scope)).secret
         return {"authorization": f"Bearer {self.secrets[scope]}"}
 
     async def person(self, name: str = "ada", scope: Scope = Scope.ADMIN) -> None:
-        """Let somebody log in with PASSWORD."""
+        """Add a person who can log in with PASSWORD."""
         await self.services.people.add(name, scope, hash_password(PASSWORD))
 
     async def log_in(self, name: str = "ada", password: str = PASSWORD) -> httpx2.Response:
@@ -54,7 +54,7 @@ class Door:
 
 
 def unguarded(dsn: str, app: App, settings: Settings | None = None) -> FastAPI:
-    """The application as `--auth off` serves it: this machine is let in and may do everything."""
+    """Return the application with `--auth off`: callers on this machine have all rights."""
     return build(dsn, app, replace(settings or Settings(), access=AccessSettings(auth=AuthMode.off)))
 
 
@@ -67,7 +67,7 @@ async def opened(
     hosts: Collection[str] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Door]:
-    """A door with other settings than the usual."""
+    """Open a server with other settings than the defaults."""
     access = AccessSettings(**{"auth": AuthMode.keys, **settings})
     handoff = HandoffSettings(low=redis, high=redis)
     application = build(dsn, app or App("test"), Settings(access=access, handoff=handoff), hosts=hosts)

@@ -1,4 +1,4 @@
-"""Requests as programs send them that were written for other systems, and whether they are answered as there."""
+"""Requests of programs that were written for other systems, and a check of their responses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """A request, the status of its answer, and the fields that must be there; of a list, in its first item."""
+    """A request, the expected status, and the required fields; for a list, those of its first item."""
 
     request: str
     status: int
@@ -25,7 +25,7 @@ class Old:
 async def answered_otherwise(
     http: httpx2.AsyncClient, requests: Iterable[Old], places: Mapping[str, Any]
 ) -> AsyncIterator[str]:
-    """Send them; yield those that are not answered as they should be. `places` are the ids that they speak of."""
+    """Send requests; yield those with unexpected responses. `places` are the ids that they contain."""
     for old in requests:
         method, address = old.request.format(**places).split(" ")
         answer = await http.request(method, address, json=_filled(old.body, places))

@@ -20,7 +20,7 @@ TABLES = ("audit_log", "api_keys", "people", "sessions", "login_attempts")
 
 @pytest.fixture
 def logged() -> io.StringIO:
-    """All that this process logs meanwhile, down to the least of it."""
+    """Record everything that this process logs, at all levels."""
     stream = io.StringIO()
     set_up_logging(LogSettings(format=LogFormat.json, level=LogLevel.debug), stream)
     return stream

@@ -1,4 +1,4 @@
-"""Capacity over HTTP, with durations that were really measured: on the database's clock, in the test's hand."""
+"""Capacity over HTTP, with durations measured by the database's clock, which the test sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask(connection: Connection, query: str, *params: object) -> Sequence[tuple[A
 
 @pytest.fixture
 async def pool(http: httpx2.AsyncClient, connection: Connection, clock: Clock) -> Connection:
-    """A worker has done ten tasks in 72 s each, one after the other; 500 wait."""
+    """A worker has finished ten tasks in 72 s each, one after the other; 500 are pending."""
     clock.set(datetime(2026, 1, 1, tzinfo=UTC))
     ask(connection, "select rolecall.declare(%s)", Jsonb([{"name": ROLE}]))
     ask(connection, "select rolecall.enqueue_many(%s)", Jsonb([{"role": ROLE}] * 510))

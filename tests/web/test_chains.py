@@ -1,4 +1,4 @@
-"""Chains are listed, waited for, completed and deleted over HTTP."""
+"""Chains are listed, awaited, completed and deleted over HTTP."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_tasks_that_need_a_chain_are_listed(http: httpx2.AsyncClient) -> N
 
 
 async def test_chain_is_deleted_with_its_needs_if_cascade_is_set(http: httpx2.AsyncClient) -> None:
-    """DELETE /api/chains/{id}?cascade=true, 404 and 409."""
+    """Covers DELETE /api/chains/{id}?cascade=true, 404 and 409."""
     needed = await enqueue(http)
     chain_id = await enqueue(http, needs=[needed])
 

@@ -1,4 +1,4 @@
-"""Probes get a plain answer, and a reason where there is none."""
+"""Probes get a short response, with the reason of a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Client = Callable[[str], AbstractAsyncContextManager[httpx2.AsyncClient]]
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Client:
-    """A client of an application over any database, which it waits for longer than it would for a probe."""
+    """Return a client of an application on any database. Its timeout is longer than that of a probe."""
     monkeypatch.setattr("rolecall.web.api.health.PATIENCE", 30.0)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A request that is sent again under its Idempotency-Key is answered again, and carried out once."""
+"""A request that is repeated with its Idempotency-Key gets the same response, and is carried out once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids are JSON numbers, so none is so great that a program that reads them as floating point loses a digit."""
+"""Ids are JSON numbers that are exact as floating-point numbers too."""
 
 from __future__ import annotations
 

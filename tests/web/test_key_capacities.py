@@ -1,4 +1,4 @@
-"""How many tasks of one key run at once, over HTTP."""
+"""Capacities of keys over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request that is too long, too deep or no JSON is refused before any route sees it, and never a 5xx."""
+"""A request that is too long, too deeply nested or not JSON is rejected before any route, and never with a 5xx."""
 
 from __future__ import annotations
 

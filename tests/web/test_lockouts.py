@@ -16,7 +16,7 @@ BROWSER = "rolecall-browser"
 
 @pytest.fixture
 async def door(database: str) -> AsyncIterator[Door]:
-    """A server where only the lock of a name is in the way, and not the rate of an address."""
+    """A server with a lock on names only, without rate limits on addresses."""
     async with opened(database, logins_per_minute=1_000) as door:
         await door.person()
         yield door
@@ -24,7 +24,7 @@ async def door(database: str) -> AsyncIterator[Door]:
 
 @asynccontextmanager
 async def browser(door: Door, address: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A browser at an address."""
+    """Return a browser with this address."""
     transport = httpx2.ASGITransport(app=door.application, client=(address, 1))
     async with httpx2.AsyncClient(transport=transport, base_url=str(door.client.base_url)) as client:
         yield client
@@ -35,7 +35,7 @@ async def log_in(client: httpx2.AsyncClient, password: str = PASSWORD, name: str
 
 
 async def guess(door: Door, address: str, number: int = 10, name: str = "ada") -> list[int]:
-    """Log in so many times with wrong passwords."""
+    """Log in this many times with wrong passwords."""
     async with browser(door, address) as client:
         return [await log_in(client, "wrong", name) for _ in range(number)]
 

@@ -130,14 +130,14 @@ async def test_wrong_name_takes_as_long_as_a_wrong_password(database: str) -> No
         await door.person()
 
         async def seconds(name: str) -> float:
-            began = process_time()  # what the machine does besides does not count
+            began = process_time()  # excludes other load of the machine
             await door.log_in(name, "wrong")
             return process_time() - began
 
         known = min([await seconds("ada") for _ in range(3)])
         unknown = min([await seconds("eve") for _ in range(3)])
 
-    # A missing name that skipped the comparison would answer in a tenth of the time.
+    # Without the comparison for unknown names, the response would take a tenth of the time.
     assert 1 / 3 < known / unknown < 3
 
 

@@ -50,7 +50,7 @@ async def door(database: str) -> AsyncIterator[Door]:
 
 
 async def log_in(door: Door, name: str, scope: Scope = Scope.OPERATE) -> dict[str, str]:
-    """The headers of a person who has logged in as such a client does."""
+    """Log in as such a client does; return the headers."""
     await door.person(name, scope)
     answer = await door.client.post(f"{BASE}/login", json={"username": name, "password": PASSWORD})
     assert answer.status_code == 200, answer.text

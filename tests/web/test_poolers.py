@@ -1,4 +1,4 @@
-"""The API behind a real PgBouncer in transaction mode, and where transactions have another level by default."""
+"""The API behind a real PgBouncer in transaction mode, and with another default isolation level."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rate limits per caller.
 
-One more than the limit may pass where a minute ends meanwhile: a window that slides is counted with an estimate.
+One request more than the limit may pass if a minute ends meanwhile: the sliding window is estimated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values hidden by pydantic or an annotation are absent from the whole API and all pages."""
+"""Redacted values, declared in pydantic or by an annotation, are absent from the whole API and all pages."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ async def door(database: str) -> AsyncIterator[Door]:
 
 
 async def written(door: Door, action: str) -> StoredAuditEvent:
-    """The first row about it, once it is there."""
+    """Wait for the first entry about a request."""
     async with asyncio.timeout(LONG):
         while not (found := await door.services.audit.list(AuditFilter(action=action))):
             await asyncio.sleep(0.01)
@@ -104,7 +104,7 @@ async def test_many_guesses_are_recorded_in_a_few_rows_with_their_number(door: D
 
 
 class Log:
-    """An audit log that may be away."""
+    """An audit log that may be unavailable."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str | None, dict[str, Any]]] = []

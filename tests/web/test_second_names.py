@@ -1,4 +1,4 @@
-"""Second names over HTTP: Rolecall's own, and those that an app has for fields of its payloads."""
+"""Alternate names over HTTP: Rolecall's own, and the field aliases of an app."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.web.doors import unguarded
 
 @pytest.fixture
 def app() -> App:
-    """An importer of tenants, whom its older clients call customers."""
+    """An importer of tenants, which its older clients call customers."""
     app = App("test")
 
     @app.task

@@ -19,7 +19,7 @@ async def log_in(door: Door, name: str, scope: Scope) -> dict[str, str]:
 
 
 async def listed(door: Door, headers: dict[str, str]) -> dict[str, str]:
-    """The ids of the sessions that somebody sees, by person."""
+    """Return the ids of the visible sessions, by person."""
     answer = await door.client.get("/api/sessions", headers=headers)
     return {each["person"]: each["id"] for each in answer.json()["items"]}
 

@@ -1,4 +1,4 @@
-"""Several servers count a caller's requests together where they have a Redis, and each for itself while it is away."""
+"""Several servers count a caller's requests together with Redis, and separately while it is unavailable."""
 
 from __future__ import annotations
 

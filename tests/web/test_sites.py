@@ -27,7 +27,7 @@ OWN = [{"origin": SITE}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "
 
 @pytest.fixture
 async def local(database: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A server that asks nobody, as `--auth off` has it at 127.0.0.1."""
+    """A server without authentication, as with `--auth off` on 127.0.0.1."""
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.off)), hosts=LOCAL_NAMES)
     transport = httpx2.ASGITransport(app=application)
     async with (
@@ -113,7 +113,7 @@ async def test_host_name_rebound_to_this_address_is_rejected(local: httpx2.Async
 
 
 async def test_request_with_several_host_headers_is_rejected(local: httpx2.AsyncClient) -> None:
-    """Servers in front of this one may have looked at another one of them."""
+    """A proxy in front of this server may have checked another one of them."""
     answer = await local.get("/api/me", headers=[("host", "127.0.0.1"), ("host", "evil.example")])
 
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:rolecall:several-hosts")

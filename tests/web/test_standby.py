@@ -23,7 +23,7 @@ GREET = {"handler": "greet", "payload": {"name": "Ada"}}
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Replicated]:
-    """A standby that takes in nothing that the tests here do."""
+    """A standby that replays nothing during these tests."""
     with replicated() as pool:
         pool.hold()
         yield pool
@@ -31,7 +31,7 @@ def kept() -> Iterator[Replicated]:
 
 @asynccontextmanager
 async def served(pool: Replicated, name: str) -> AsyncIterator[tuple[httpx2.AsyncClient, Services]]:
-    """The API before both, and a client with a key of its own that may do everything; and the services without it."""
+    """The API with both servers, a client with an admin key, and the services without HTTP."""
     app = App("shop")
 
     @app.task
@@ -53,7 +53,7 @@ async def served(pool: Replicated, name: str) -> AsyncIterator[tuple[httpx2.Asyn
 
 
 async def stored(pool: Replicated) -> int:
-    """A task that somebody else enqueues on the primary."""
+    """A task that another program enqueues on the primary."""
     async with AsyncClient(pool.primary) as client:
         return (await client.enqueue("greet", {"name": "Bob"})).id
 
@@ -75,7 +75,7 @@ async def test_caller_sees_its_own_change_immediately(kept: Replicated) -> None:
 
 
 async def test_authentication_does_not_wait_for_the_standby(kept: Replicated) -> None:
-    """The key was made after it had been held up."""
+    """The key was created after replay had been paused."""
     async with served(kept, "newcomer") as (client, _):
         assert (await client.get("/api/me")).json()["name"].startswith("newcomer")
 

@@ -1,4 +1,4 @@
-"""The status over HTTP, without a hand-off."""
+"""The status over HTTP, without a handoff."""
 
 from __future__ import annotations
 

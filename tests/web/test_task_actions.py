@@ -81,7 +81,7 @@ async def test_completion_token_is_returned_and_not_in_the_audit_log(http: httpx
 
 
 async def test_task_can_be_deleted(http: httpx2.AsyncClient) -> None:
-    """DELETE answers 204, and 404 after that."""
+    """DELETE returns 204, and then 404."""
     path = f"/api/tasks/{await enqueue(http)}"
 
     assert [(await http.delete(path)).status_code for _ in range(2)] == [204, 404]

@@ -62,7 +62,7 @@ async def test_tasks_are_listed_in_pages_without_their_payloads(http: httpx2.Asy
 
 
 async def test_tasks_can_be_filtered_by_each_field(http: httpx2.AsyncClient) -> None:
-    """Filters by type, status, ids, roots and time."""
+    """Covers type, status, ids, roots and time."""
     plain = await enqueue(http)
     other = await enqueue(http, handler="stumble", key="store:7", priority=3, payload={"name": "Nadel"})
     await http.post(f"/api/tasks/{plain}/fail", json={"error": "no"})

@@ -1,4 +1,4 @@
-"""Tasks are enqueued and looked at over HTTP."""
+"""Tasks are enqueued and read over HTTP."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ async def test_missing_task_is_not_found(http: httpx2.AsyncClient, part: str) ->
 
 
 async def test_why_lists_every_cause_that_keeps_a_task_from_running(http: httpx2.AsyncClient) -> None:
-    """Covers the issue's "Why?": no live worker for the role, not due."""
+    """The role has no live worker, and the task is not due."""
     task_id = await enqueue(http, scheduled_for="2091-01-31T12:00:00Z")
 
     why = await get(http, f"/api/tasks/{task_id}/why")

@@ -1,4 +1,4 @@
-"""Many requests wait with one question, and no caller has all the room to wait."""
+"""Many waiting requests share one query, and no caller can use up all places."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def sql(database: str) -> AsyncIterator[Sql]:
 
 
 class Counted:
-    """A database that counts its questions and answers, or gives none."""
+    """A database that counts its queries and answers, or does not answer."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

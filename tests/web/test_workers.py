@@ -15,7 +15,7 @@ Connection = psycopg.Connection[Any]
 
 @pytest.fixture
 def worker(http: httpx2.AsyncClient, connection: Connection) -> int:
-    """A worker on the roll that runs one of two tasks."""
+    """A registered worker that runs one of two tasks."""
     connection.execute("select rolecall.enqueue_many(%s)", [Jsonb([{"role": "sums", "handler": "add"}] * 2)])
     query = "select rolecall.register_worker('w', '{sums}', '{add}', 2, 'host', 7, '0', 'pod-1', 'node-1')"
     [(worker_id,)] = connection.execute(query).fetchall()

@@ -1,4 +1,4 @@
-"""A place to try a worker: a migrated database, an app of the test's own, and facts to wait for."""
+"""A test bench for workers: a migrated database, an app for each test, and conditions to wait for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bench:
         self.dsn = dsn
         self.connection = connection
         self.app = App("test")
-        # The first rescue only notes since when this server is up; the next ones do what they say.
+        # The first rescue only records when the server started; the next ones rescue.
         self.rescue()
 
     def enqueue(self, *wanted: NewTask) -> list[int]:
@@ -67,12 +67,12 @@ class Bench:
 
     async def finished(self, *ids: int, within: float = PATIENCE) -> list[Task]:
         """Wait until every task has finished."""
-        # One short question: this runs in the worker's own loop.
+        # One short query, because this runs in the worker's own loop.
         await until(lambda: self.ask(FINISHED, list(ids)) == len(ids), within)
         return [self.task(task_id) for task_id in ids]
 
     async def ended_once(self, task_id: int) -> None:
-        """Wait until an attempt has ended otherwise than well."""
+        """Wait until an attempt has ended without success."""
         await until(lambda: self.ask("select count(*) from rolecall.task_events where task_id = %s", task_id))
 
     async def state(self, task_id: int, wanted: str, within: float = PATIENCE) -> Task:
@@ -82,7 +82,7 @@ class Bench:
 
 
 async def until(fact: Callable[[], object], within: float = PATIENCE) -> None:
-    """Wait until something is so; the deadline is the failure."""
+    """Wait until a condition holds. Fails at the deadline."""
     deadline = monotonic() + within
     while not fact():
         assert monotonic() < deadline, f"did not happen within {within:g} s"

@@ -1,4 +1,4 @@
-"""A module for handlers in processes that sets its arithmetic as it is imported, there and nowhere else."""
+"""A module for process handlers that changes the decimal context when it is imported, in the child process only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that answers no worker."""
+"""A database that does not answer workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ where datname = current_database() and application_name like 'rolecall:worker:%%
 
 @contextmanager
 def silence(bench: Bench) -> Iterator[None]:
-    """Let the database answer no worker for the block."""
+    """Make the database answer no worker during the block."""
     name = bench.connection.info.dbname
     with connect(make_conninfo(bench.dsn, dbname="postgres"), "doorman") as doorman:
         doorman.execute(f'alter database "{name}" allow_connections false'.encode())

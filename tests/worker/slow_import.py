@@ -1,4 +1,4 @@
-"""A module that takes as long to import in a handler's process as a test says."""
+"""A module whose import in a child process takes as long as a test chooses."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ if MARK in os.environ:
 
 
 def note() -> None:
-    """Leave a sign that the handler was called."""
+    """Record that the handler was called."""
     (Path(os.environ[FOLDER]) / "called").touch()

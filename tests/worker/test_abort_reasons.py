@@ -1,4 +1,4 @@
-"""When a running task is taken away, its handler gets the reason soon and changes nothing more."""
+"""When a running task is lost, its handler soon receives the reason and can change nothing more."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Loss = Callable[[Bench, int, int], None]
 
 
 def awaiting(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
-    """Define a handler that is cancelled, and asks its context why."""
+    """Define a handler that is cancelled, and reads the reason from its context."""
 
     @bench.app.task(lease=lease)
     async def wait(ctx: Context) -> None:
@@ -70,7 +70,7 @@ def awaiting(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[...
 
 
 def asking(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
-    """Define a handler in a thread, which asks whether it must stop."""
+    """Define a handler in a thread, which checks whether it must stop."""
 
     @bench.app.task(lease=lease)
     def ask(ctx: Context) -> None:

@@ -1,4 +1,4 @@
-"""`ctx.after_commit`: after the commit of what a handler does, and never after anything else."""
+"""`ctx.after_commit`: calls run after the handler's changes are committed, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler that takes whatever it is sent, whichever way it is run."""
+"""Handlers that accept any payload, in every kind of execution."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def after_its_children(app: App) -> None:
 
 @pytest.mark.parametrize("define", [as_async, in_a_thread, in_a_process, in_batches, after_its_children])
 async def test_any_payload_reaches_the_handler_unchanged(bench: Bench, define: Any) -> None:
-    """From a client without the app, or any other language: nothing but a name and an object."""
+    """It is enqueued by a client without the app, which knows only a name and an object."""
     define(bench.app)
     nothing, odd = bench.enqueue(NewTask(handler="echo"), NewTask(handler="echo", payload=ODD))
 

@@ -1,4 +1,4 @@
-"""The tasks of one batch call: at most the batch size, those available, of one handler."""
+"""A batch call gets the available tasks of one handler, at most the batch size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Item:
 
 
 async def test_partial_batch_runs_without_waiting_to_fill(bench: Bench) -> None:
-    """One task is there: one is run, although nothing more comes for an hour."""
+    """With one task available, one task runs, although no other comes for an hour."""
     calls: list[int] = []
 
     @bench.app.task(batch=50)
@@ -50,7 +50,7 @@ async def test_batch_contains_tasks_of_one_handler_only(bench: Bench) -> None:
 
 
 async def test_leases_of_a_whole_batch_are_renewed_while_it_runs(bench: Bench) -> None:
-    """By one call: nobody else gets one of its tasks before the handler has returned."""
+    """One call renews them all: no other worker gets one of the tasks before the handler returns."""
     leases = "select array_agg(lease_until order by id) from rolecall.tasks where state = 'running'"
     renewed = asyncio.Event()
 

@@ -25,7 +25,7 @@ select true from pg_stat_activity where query ~ 'rolecall\\.start' and applicati
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the process of a slow handler says how far it is, and waits for `go`."""
+    """The folder in which the process of a slow handler records its progress, and waits for `go`."""
     monkeypatch.setenv(slow_import.FOLDER, str(tmp_path))
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""A handler that blocks its worker's loop holds up nobody but itself, and not past its own deadline."""
+"""A handler that blocks its worker's loop delays only itself, and not past its deadline."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_tasks_behind_a_blocked_loop_are_returned(bench: Bench, caplog: py
             await until(blocking.is_set)
             assert bench.ask(HELD_BACK), "no task waits behind it, so the test proves nothing"
             async with bench.working(name="idle"):
-                # A claim whose answer the blocked loop has not read is nobody's to give back: a rescue takes it.
+                # The blocked loop cannot return a claim whose answer it has not read: a rescue releases it.
                 await until(lambda: [bench.rescue(), bench.ask(UNFINISHED, behind)][1] == 0)
             assert bench.task(rude_id).state == "running"
         finally:

@@ -23,7 +23,7 @@ where application_name like 'rolecall:worker:settle:%%' and query ~ 'rolecall.st
 
 @contextmanager
 def holding(bench: Bench, task_id: int) -> Iterator[None]:
-    """Somebody's open transaction has a task's row."""
+    """Lock a task's row in an open transaction."""
     with connect(bench.dsn, "somebody") as somebody, somebody.transaction():
         somebody.execute(LOCK, (task_id,))
         yield
@@ -102,7 +102,7 @@ async def test_start_of_a_locked_task_is_recorded_later(bench: Bench) -> None:
 
     async with bench.working(slots=1):
         await asyncio.wait_for(going.wait(), PATIENCE)
-        # A free slot's task is marked by its claim; of any other the completer tells.
+        # A task of a free slot is marked by its claim; others are reported by the completer.
         await until(lambda: bench.task(ids[-1]).started_at or bench.ask(TELLS_OF_START))
         locked.close()
         await until(lambda: bench.task(ids[-1]).started_at)

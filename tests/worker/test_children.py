@@ -1,4 +1,4 @@
-"""A handler that spawns children waits for them as a row, and goes on with its gather step."""
+"""A handler that spawns children waits for them without a slot, and continues with its gather step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def app() -> App:
 
 
 async def run_one(app: App, database: str, task: NewTask) -> Task:
-    """Run the task and everything that comes of it; return it as it ended."""
+    """Run a task and everything that follows from it; return the finished task."""
     with Client(database, app=app) as client:
         stored = client.enqueue(task)
         await drain(app, database)
@@ -36,7 +36,7 @@ async def run_one(app: App, database: str, task: NewTask) -> Task:
 
 
 async def test_gather_step_sees_the_outcomes_of_the_children(app: App, database: str) -> None:
-    """Fan out, wait, go on with the results."""
+    """The handler spawns children, waits, and continues with their results."""
 
     @app.task
     async def square(ctx: Context, n: int) -> int:

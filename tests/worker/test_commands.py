@@ -100,7 +100,7 @@ async def test_drained_worker_returns_tasks_that_have_not_started(
 
 
 async def test_decommissioned_worker_exits_once_its_running_tasks_have_finished(bench: Bench) -> None:
-    """Decommission, however long the tasks take: no grace period cuts them short."""
+    """Decommissioning has no grace period: the tasks may take as long as they need."""
     enough = asyncio.Event()
 
     @bench.app.task
@@ -139,7 +139,7 @@ async def test_decommissioned_worker_can_be_ordered_to_stay(bench: Bench) -> Non
 
 
 async def test_pause_lets_running_tasks_finish_and_starts_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also what was claimed ahead does not begin."""
+    """Prefetched tasks do not start either."""
     monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
     enough = asyncio.Event()
 

@@ -37,7 +37,7 @@ async def test_worker_survives_the_loss_of_all_its_connections(bench: Bench) -> 
         later = bench.enqueue(*(work.task(n=n) for n in range(100)))
         await bench.finished(*later)
 
-    # A claim whose answer was lost comes back with its lease: only those may be missing.
+    # A claim whose answer was lost is released when its lease expires: only such tasks may be missing.
     left = [task_id for task_id in ids if not bench.task(task_id).is_finished]
     assert all(bench.task(task_id).state in {"running", "pending"} for task_id in left)
     assert len(left) < 300
@@ -115,7 +115,7 @@ async def test_worker_checks_the_schema_again_after_losing_its_connection(bench:
 async def test_worker_rejects_a_database_without_the_schema_and_logs_that(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In the lifespan of a web application nobody looks at how it ended before the application stops."""
+    """In the lifespan of a web application, nobody reads the worker's exit before the application stops."""
     bench.connection.execute("drop schema rolecall cascade")
     running = asyncio.create_task(Worker(bench.app, bench.dsn).run())
 

@@ -1,4 +1,4 @@
-"""What a middleware sets in a context variable reaches its handler, wherever that runs, and no other task."""
+"""A context variable set by a middleware reaches its handler in any kind of execution, and no other task."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_variable_set_in_a_thread_or_process_is_reset_after_the_task(bench
 
 
 async def test_undeclared_variable_is_not_sent_to_a_process(bench: Bench) -> None:
-    """It has its own default: nobody knows what else could be sent."""
+    """It has its default there: other values may not be picklable."""
     app = carrying(bench, carries=False)
     app.task("work", process=True)(for_whom)
     [task_id] = bench.enqueue(app.handlers["work"].task().options(key="ada"))

@@ -1,4 +1,4 @@
-"""What a handler promised of its result, held when its outcome is reported."""
+"""The contract of a handler about its result, enforced when its outcome is reported."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def test_non_entry_handler_can_be_a_follow_up(bench: Bench) -> None:
 
 
 async def test_chain_continues_as_declared_and_ends_where_it_must(bench: Bench) -> None:
-    """continueWith only, output only."""
+    """Handlers that may only continue, and handlers that may only end."""
 
     @bench.app.task(continues=["pay"], must_continue=True)
     async def order(ctx: Context, n: int) -> None:

@@ -1,4 +1,4 @@
-"""A worker that gets no answer stops its handlers before another worker may begin their tasks."""
+"""A worker without a database connection stops its handlers before another worker may start their tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.worker.silence import silence
 from tests.worker.test_lost_leases import REGISTER, UNHEARD
 
 LEASE = 1.2
-# On the server's clock, which decides when another worker may begin.
+# Measured by the server's clock, which decides when another worker may start.
 LEFT = "select extract(epoch from lease_until - clock_timestamp())::float8 from rolecall.tasks where id = %s"
 GRACE = 5.0
 
@@ -52,7 +52,7 @@ def test_handler_is_stopped_so_that_its_grace_period_ends_with_the_lease() -> No
 
 
 def test_grace_period_is_at_most_a_quarter_of_the_lease() -> None:
-    """Or a short lease would be over before it could be renewed."""
+    """Otherwise a short lease would expire before it could be renewed."""
     assert held_task(started=True, lease=2).stop_at(GRACE) == 1000 + 1.5
 
 
@@ -117,7 +117,7 @@ async def test_running_task_without_a_recorded_start_is_always_stopped(
 
 
 async def test_handler_in_its_completing_transaction_is_also_stopped(bench: Bench) -> None:
-    """The server may have ended that transaction, and nobody would know here."""
+    """The server may have ended that transaction without the worker's knowledge."""
     worker_id, claimed, sent_at = claim(bench)
     held = HeldTask(claimed, Idle(), worker_id, sent_at)
     held.record_started()

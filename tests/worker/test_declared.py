@@ -1,4 +1,4 @@
-"""A worker is what was declared: an app, options, and per handler what differs from them."""
+"""A worker is defined by its declaration: an app, options, and exceptions for single handlers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.worker.bench import BEATEN, PATIENCE, Bench, until
 
 
 async def test_clients_and_workers_run_independently(bench: Bench) -> None:
-    """A task waits for the worker that comes when the client has gone."""
+    """A task waits for a worker that starts after the client has exited."""
 
     @bench.app.task
     async def greet(name: str) -> str:

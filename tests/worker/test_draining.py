@@ -31,7 +31,7 @@ async def test_worker_completes_all_enqueued_tasks(bench: Bench) -> None:
 
 
 async def test_full_claim_is_followed_immediately_by_the_next(bench: Bench) -> None:
-    """There is more as long as claims come back full: a whole backlog takes less than one poll interval."""
+    """The worker continues as long as claims are full: a backlog takes less than one poll interval."""
     poll_interval = 8.0
     ended: list[float] = []
 
@@ -189,7 +189,7 @@ async def test_batch_that_returns_too_few_results_fails_as_a_whole(bench: Bench)
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """A full collection takes this thread the longer, the more tests its process has seen."""
+    """A full garbage collection takes this thread longer the more tests its process has run."""
     gc.disable()
     try:
         yield

@@ -145,7 +145,7 @@ async def test_error_whose_str_raises_does_not_stop_the_worker(
 
 
 class Price:
-    """A value whose codec interrupts whoever uses it."""
+    """A value whose codec raises an error whenever it is used."""
 
 
 def interrupt(_value: object) -> Any:
@@ -161,7 +161,7 @@ class Purchase:
 
 
 async def test_user_code_around_a_handler_does_not_stop_the_worker(bench: Bench) -> None:
-    """Codecs of results and of batch payloads, and `then=` rules."""
+    """Covers codecs of results and of batch payloads, and `then=` rules."""
 
     @bench.app.task("price", max_attempts=1)
     async def price() -> object:
@@ -185,7 +185,7 @@ async def test_user_code_around_a_handler_does_not_stop_the_worker(bench: Bench)
 
 
 async def test_redacted_value_is_removed_before_the_error_text_is_truncated(bench: Bench) -> None:
-    """At the end of a message that is cut, in a note, in a member of a group, in a process."""
+    """Covers the end of a truncated message, a note, a member of a group, and a process."""
 
     @bench.app.task(max_attempts=1)
     async def pay(token: Annotated[str, Redacted]) -> None:

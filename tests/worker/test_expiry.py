@@ -1,4 +1,4 @@
-"""A task that has expired is begun by no worker, and is cancelled instead."""
+"""A task that has expired is cancelled instead of started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.worker.bench import Bench, until
 
 
 class Told:
-    """A sink that keeps what became of tasks."""
+    """A sink that stores the outcomes of tasks."""
 
     wanted = (EventType.JOB_CANCELLED,)
 
@@ -86,7 +86,7 @@ def held(number: int, *, max_attempts: int = 0, expires_seconds: float | None = 
 
 @pytest.mark.parametrize("most", [None, 2])
 async def test_prefetched_task_that_has_expired_is_returned(most: int | None) -> None:
-    """One at a time, and those that fill up a batch."""
+    """Covers single tasks, and those of a partial batch."""
     given_back: list[HeldTask] = []
     queue = LocalQueue(given_back.extend)
     late, alive, other = held(1, expires_seconds=-0.1), held(2, expires_seconds=60), held(3)

@@ -61,7 +61,7 @@ def in_a_batch_in_a_thread(app: App) -> None:
 
 @pytest.fixture(autouse=True)
 def _arithmetic() -> None:
-    """Let the worker's own context have a decimal context, as it has in most programs."""
+    """Set a decimal context in the worker's own context, as most programs do."""
     decimal.getcontext()
 
 

@@ -1,4 +1,4 @@
-"""A task is completed in a transaction of its handler's own, whichever library opened that."""
+"""A handler completes its task in its own transaction, which any library may have opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large fields of payloads lie in a folder; rows have pointers, handlers what was enqueued."""
+"""Large payload fields are stored in a folder: rows contain pointers, and handlers receive the values."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_threads_processes_and_batches_receive_large_payloads(bench: Bench
 
 
 async def test_large_payloads_of_tasks_spawned_by_handlers_are_stored_as_pointers(bench: Bench, client: Client) -> None:
-    """Children, their siblings, what comes next, what a rule makes; returned or completed by the handler itself."""
+    """Covers children, their siblings, continuations and rules; returned, or completed by the handler itself."""
 
     @bench.app.task
     async def leaf(text: str) -> int:
@@ -153,7 +153,7 @@ async def test_large_payloads_of_all_client_calls_are_stored_as_pointers(bench: 
 
 
 async def test_async_client_does_not_block_its_loop_while_storing(bench: Bench, large: LargeValues) -> None:
-    """While the store writes, the loop goes on."""
+    """The loop runs while the store writes."""
 
     @bench.app.task
     async def leaf(text: str) -> None: ...
@@ -254,7 +254,7 @@ async def test_attempt_fails_while_the_store_is_unavailable_and_is_retried(
 async def test_worker_reads_only_the_stored_payload_and_rejects_any_other_pointer(
     bench: Bench, client: Client, tmp_path: Path, change: Any, problem: str
 ) -> None:
-    """Changed, gone; another place, another folder, a result; as whoever may write SQL could say it."""
+    """Covers changed and deleted values, and pointers to other places, folders and results, written in SQL."""
 
     @bench.app.task(max_attempts=1)
     async def leaf(text: str) -> int:
@@ -318,7 +318,7 @@ async def test_included_app_uses_the_store_of_its_parent_app(bench: Bench, clien
 
 
 def test_payload_of_a_procedure_or_foreign_handler_stays_in_the_row(bench: Bench, client: Client) -> None:
-    """A procedure reads no bucket; a handler of another program may not either."""
+    """Procedures cannot read a bucket, and handlers of another program may not be able to."""
     bench.connection.execute("create procedure crunch(payload jsonb) language sql as 'select 1'")
     bench.app.procedure("crunch", procedure="public.crunch")
     payload = {"text": "x" * 500}

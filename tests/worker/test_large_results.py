@@ -1,4 +1,4 @@
-"""Large results lie in a folder; the row has what points to them."""
+"""Large results are stored in a folder, and the row contains a pointer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Item:
 
 
 async def test_large_result_is_stored_elsewhere_and_can_be_read(bench: Bench, tmp_path: Path) -> None:
-    """More than a row may hold, promised by its handler, of single handlers and of batches."""
+    """Covers results above the limit of a row and results declared as large, of single handlers and of batches."""
     large = LargeResults(tmp_path / "results", over=100)
     bench.app.use(large)
 

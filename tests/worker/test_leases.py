@@ -240,7 +240,7 @@ async def test_aborted_handler_receives_the_reason_from_check_and_info(bench: Be
 
     async with bench.working(
         listen=False
-    ):  # one that listens asks once more when it hears, and may cancel the handler first
+    ):  # a listening worker checks again after a notification, and may cancel the handler first
         await until(lambda: heard)
 
     assert heard == [LostReason.DELETED]

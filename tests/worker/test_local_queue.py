@@ -1,4 +1,4 @@
-"""The board between producer and slots, on its own."""
+"""The queue between producer and slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every line that a handler writes, by whatever logger and wherever it runs, says which task it belongs to."""
+"""Every log line of a handler contains the fields of its task, for any logger and kind of execution."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger("shop.prices")
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What the commands' own log would hold, a JSON object a line."""
+    """The lines of the commands' own log, one JSON object each."""
     root = logging.getLogger()
     before, level, stream = list(root.handlers), root.level, io.StringIO()
     set_up_logging(LogSettings(format=LogFormat.json), stream)
@@ -35,7 +35,7 @@ def lines() -> Iterator[io.StringIO]:
 
 
 def ask_the_till() -> None:
-    """Knows nothing of tasks."""
+    """A function without access to the task."""
     log.info("asked the till")
 
 

@@ -1,4 +1,4 @@
-"""The loop of a process that ends before it has begun."""
+"""The loop of a process that is stopped before it has started."""
 
 from __future__ import annotations
 

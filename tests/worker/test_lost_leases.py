@@ -26,7 +26,7 @@ UNHEARD = WorkerEvents(Emitter(), "w")
 
 
 class Idle:
-    """Runs nothing: the task is only held."""
+    """A runner that runs nothing: the task is only held."""
 
     interruptible = False
     max_tasks = 1
@@ -66,7 +66,7 @@ async def test_cancellation_received_during_a_claim_reaches_the_claimed_tasks(be
 
 
 async def test_handler_that_completed_its_task_in_its_own_transaction_is_not_aborted(bench: Bench) -> None:
-    """A renewal that was under way when it committed brings this answer."""
+    """A renewal that was under way during the commit gets the same answer."""
     in_flight, worker_id = InFlight(), bench.ask(REGISTER)
     completer = Completer(
         DatabaseSessions(bench.dsn, deadline=SOON).open("settle"),

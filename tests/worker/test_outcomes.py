@@ -93,7 +93,7 @@ async def test_incompatible_payload_is_returned_for_another_release(bench: Bench
 
 
 class Uncommon(BaseException):
-    """Not even an Exception."""
+    """An error that is not even an Exception."""
 
 
 @pytest.mark.parametrize("error", [Uncommon("odd"), SystemExit(3), GeneratorExit(), asyncio.CancelledError()])

@@ -1,4 +1,4 @@
-"""A handler that knows better than its retry policy."""
+"""A handler that overrides its retry policy."""
 
 from __future__ import annotations
 

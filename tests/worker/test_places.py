@@ -1,4 +1,4 @@
-"""The places of keys in a worker, on their own."""
+"""The places of keys in a worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STORE: Permit = ("store", 1)
 
 
 class Held:
-    """Of a held task what its place needs."""
+    """The attributes of a held task that its place needs."""
 
     def __init__(self, delivered_at: float, *, follows: bool) -> None:
         self.place = STORE
@@ -61,7 +61,7 @@ def test_withdrawing_a_queued_task_starts_no_other() -> None:
 
 
 def test_tasks_behind_a_late_task_are_also_late() -> None:
-    """Else a newer one would run before an older."""
+    """Otherwise a newer task would run before an older one."""
     places, first, late, newer = Sequences(), held(0), held(1), held(3)
     filled(places, first, late, newer)
     assert places.take_late(2) == [late, newer]
@@ -78,7 +78,7 @@ def test_sequences_shorten_while_tasks_are_late_and_grow_otherwise() -> None:
 
 
 def test_task_without_a_predecessor_starts_while_its_permit_is_still_used() -> None:
-    """It was free for the database: the one before has ended in a transaction of its own."""
+    """The permit is free in the database: its previous task has finished in its own transaction."""
     places, first, lost = Sequences(), held(), held()
     filled(places, first, lost)
     fresh = held(follows=False)

@@ -15,7 +15,7 @@ from rolecall import AsyncClient, Client, Context
 from tests.servers import Bouncer, bouncing
 from tests.worker.bench import LISTENING, Bench, until
 
-# What PgBouncer itself sets for each client, and the engine's floors, are left out.
+# Excludes the settings that PgBouncer sets for each client, and the engine's watermarks.
 LEFT_BEHIND = """
 select name, setting from pg_settings where source = 'session' and name not like 'rolecall.%'
     and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')

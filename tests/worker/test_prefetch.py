@@ -22,7 +22,7 @@ class Watch:
 
 
 class Measured:
-    """A demand whose slots work as a test says."""
+    """A demand whose slots are simulated by the test."""
 
     def __init__(self, slots: int = 1, cap: int = 1_000) -> None:
         self.watch = Watch()
@@ -30,7 +30,7 @@ class Measured:
         self.slots = slots
 
     def pass_time(self, seconds: float, *, tasks: int = 0) -> int:
-        """Let all slots be busy for so long, and end so many tasks; return what is wanted ahead then."""
+        """Keep all slots busy for some seconds and finish some tasks; return the wanted number of prefetched tasks."""
         for _ in range(self.slots):
             self.demand.work()
         self.watch.now += seconds
@@ -57,14 +57,14 @@ def test_prefetch_is_a_fraction_of_the_throughput_up_to_the_cap() -> None:
 
 
 def test_prefetch_grows_to_at_most_twice_the_measured_tasks() -> None:
-    """One quick task says little about a thousand."""
+    """One quick task says little about the next thousand."""
     measured = Measured()
 
     assert [measured.pass_time(0.000_1, tasks=n) for n in (1, 2, 6)] == [2, 6, 18]
 
 
 def test_slow_worker_lowers_its_prefetch_even_with_quick_handlers() -> None:
-    """Handlers that are quick once they begin, on a machine or a loop that is not."""
+    """The handlers are quick once they start, but the machine or the loop is slow."""
     measured = Measured()
     measured.pass_time(0.25, tasks=5_000)
 
@@ -139,7 +139,7 @@ def test_invalid_options_are_rejected_by_name() -> None:
 
 
 async def test_worker_with_a_busy_loop_claims_no_more_than_it_can_start(bench: Bench) -> None:
-    """Else it gives back what it has claimed, claims it again, and writes more than it works."""
+    """Otherwise it would return claimed tasks and claim them again, and write more than it works."""
 
     async def hog() -> None:
         while True:
@@ -148,7 +148,7 @@ async def test_worker_with_a_busy_loop_claims_no_more_than_it_can_start(bench: B
 
     @bench.app.task
     async def work() -> None:
-        # Quick, but long enough that the loop has its turn after each.
+        # Quick, but long enough that the loop runs after each task.
         time.sleep(0.001_5)  # noqa: ASYNC251
 
     ids = bench.enqueue(*(work.task() for _ in range(60)))

@@ -1,4 +1,4 @@
-"""SQL handlers in a worker: served as soon as they are declared, stopped when they must stop."""
+"""SQL handlers in a worker: served as soon as they are declared, and stopped when they must stop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(bench: Bench, body: str, name: str = "count", takes: str = "payload js
 
 
 def declare(bench: Bench, body: str = "null;", name: str = "count") -> NewTask:
-    """Declare a procedure as a handler in psql's way, by a row; return a task for it."""
+    """Declare a procedure as a handler by inserting a row, as from psql; return a task for it."""
     procedure = write(bench, body, name)
     bench.ask("select rolecall.declare_procedure(%s, %s, 'shop')", name, procedure)
     return NewTask(handler=name, payload={"n": 7})
@@ -70,7 +70,7 @@ async def test_procedure_declared_while_the_worker_runs_is_served(
 
 
 async def test_scheduled_task_runs_when_it_is_due(bench: Bench) -> None:
-    """The worker sleeps until then, however rarely it polls."""
+    """The worker sleeps until then, regardless of its poll interval."""
     (task_id,) = bench.enqueue(declare(bench).options(after=1.5))
 
     async with bench.working(poll_interval=60):
@@ -198,7 +198,7 @@ async def test_hook_warning_is_logged(bench: Bench, caplog: pytest.LogCaptureFix
 
 
 async def test_children_of_a_procedure_can_be_functions(bench: Bench) -> None:
-    """One tree, whatever its handlers are written in."""
+    """A tree can mix the languages of handlers."""
 
     @bench.app.task(role="shop")
     async def double(ctx: Context, n: int) -> None:
@@ -247,7 +247,7 @@ def test_name_belongs_to_one_handler_only() -> None:
 
 
 async def test_procedure_that_loses_its_claim_is_rolled_back(bench: Bench) -> None:
-    """Nothing of a lost claim stays."""
+    """No change of a lost claim is committed."""
     (task_id,) = bench.enqueue(declare(bench, f"insert into shop.seen values (1); {WAIT}"))
     bench.ask("select pg_advisory_lock(1)")
 

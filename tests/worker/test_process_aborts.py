@@ -1,4 +1,4 @@
-"""A process is killed whatever its handler does, and its task is reported when it is dead."""
+"""A process handler is killed regardless of what it does, and its task is reported after its death."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TAKE_OVER = (
 
 
 async def begun(tmp_path: Path) -> int:
-    """Wait until the first attempt has begun; return the id of its process."""
+    """Wait until the first attempt has begun; return its process id."""
     sign = tmp_path / "begun-1"
     await until(sign.exists)
     return int(sign.read_text())
 
 
 def all_begun(tmp_path: Path) -> list[int]:
-    """The processes of all attempts that came to begin: on a busy machine one may be over before."""
+    """Return the processes of all attempts that have begun. On a busy machine, one may have ended earlier."""
     return [int(sign.read_text()) for sign in tmp_path.glob("begun-*")]
 
 

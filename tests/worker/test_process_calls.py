@@ -1,4 +1,4 @@
-"""An async handler has a function called in a process, which is killed when the handler must stop."""
+"""An async handler calls a function in a child process, which is killed when the handler must stop."""
 
 from __future__ import annotations
 

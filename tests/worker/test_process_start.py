@@ -1,4 +1,4 @@
-"""A handler's process before it can serve calls."""
+"""A child process before it can accept calls."""
 
 from __future__ import annotations
 

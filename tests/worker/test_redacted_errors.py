@@ -1,4 +1,4 @@
-"""Hidden values are in no stored error and in no line of the worker's log."""
+"""Redacted values are in no stored error and in no line of the worker's log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Item:
 
 @pytest.fixture
 def logged() -> io.StringIO:
-    """All that this process logs meanwhile, down to the least of it."""
+    """Record everything that this process logs, at all levels."""
     stream = io.StringIO()
     set_up_logging(LogSettings(format=LogFormat.text, level=LogLevel.debug), stream)
     return stream
@@ -39,7 +39,7 @@ def logged() -> io.StringIO:
 async def test_error_containing_a_redacted_value_is_stored_and_logged_without_it(
     bench: Bench, logged: io.StringIO
 ) -> None:
-    """Of a coroutine, a thread, a process; a value within a model; a reason that is given."""
+    """Covers errors of a coroutine, a thread and a process, values within a model, and given reasons."""
 
     @bench.app.task(max_attempts=1)
     async def awaited(token: Annotated[str, Redacted]) -> None:

@@ -10,7 +10,7 @@ from tests.worker.bench import Bench, until
 
 @pytest.fixture
 def one_summary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker counts what it did when it stops, not before, and gives back nothing meanwhile, which would count."""
+    """A worker reports its counts when it stops, not before. It returns no task meanwhile, which would count."""
     monkeypatch.setattr("rolecall.worker.wiring.SUMMARY_EVERY", 3600)
     monkeypatch.setattr("rolecall.worker.producer.STALE_AFTER", 3600)
 

@@ -1,4 +1,4 @@
-"""A handler that says when to be called again: snoozed at no cost, or failed with a cause."""
+"""A handler that sets the time of its next call: snoozed without cost, or failed with a cause."""
 
 from __future__ import annotations
 

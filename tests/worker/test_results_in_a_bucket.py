@@ -33,7 +33,7 @@ def test_object_is_stored_and_read_and_an_error_reveals_no_secret(
 async def test_payload_in_a_temporarily_unavailable_bucket_is_delivered(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enqueued and read again; a program whose credentials are wrong says which field it cannot read, and no secret."""
+    """Enqueued and read again. With wrong credentials, the error names the unreadable field and no secret."""
     with serving_buckets(tmp_path) as variables:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)

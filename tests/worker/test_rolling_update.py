@@ -20,13 +20,13 @@ MISFITS = "select count(*) from rolecall.task_events where kind = 'misfit'"
 TAKEN_TWICE = """\
 select count(*) - count(distinct (task_id, worker_id)) from rolecall.task_events where kind = 'misfit'
 """
-# As if it had been given back long ago.
+# As if it had been returned long ago.
 LONG_AGO = "update rolecall.task_events set at = at - interval '2 hours'"
 MANY = 20
 
 
 def before() -> App:
-    """The previous release of the app."""
+    """The previous release."""
     app = App("before")
 
     @app.task(role="work")
@@ -37,7 +37,7 @@ def before() -> App:
 
 
 def after() -> App:
-    """The release after it, which has a parameter more."""
+    """The next release, which has an additional optional parameter."""
     app = App("after")
 
     @app.task(role="work")
@@ -48,7 +48,7 @@ def after() -> App:
 
 
 def strict() -> App:
-    """A later release, which can no longer do without it."""
+    """A later release, in which the parameter is required."""
     app = App("strict")
 
     @app.task(role="work")
@@ -59,7 +59,7 @@ def strict() -> App:
 
 
 def lenient() -> App:
-    """A release that drops what it does not know."""
+    """A release that ignores unknown fields."""
     app = App("lenient")
 
     @app.task(role="work", extra="ignore")
@@ -144,7 +144,7 @@ async def test_incompatible_task_is_explained_and_fails_after_an_hour(bench: Ben
 
 
 async def test_payload_incompatible_with_all_workers_is_returned_only_once(bench: Bench) -> None:
-    """Where workers do not say what they take, as one that drains, it fails with its second claim."""
+    """If no worker reports which signatures it accepts, for example while draining, it fails at its second claim."""
     [task_id] = enqueue(bench, after(), 1, loud=True)
     bench.connection.execute(
         "create function forget() returns trigger language plpgsql as $$ begin new.intakes := '{}'; return new; end $$"

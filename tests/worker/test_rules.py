@@ -1,4 +1,4 @@
-"""Rules that make follow-ups, and transactions around the work."""
+"""Rules that create follow-ups, and transactions of handlers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_prepared_transaction_commits_before_the_work_and_completes_nothin
 
 
 async def test_failed_statement_aborts_its_transaction_but_not_the_failure_report(bench: Bench) -> None:
-    """The next attempt reads what the one before ended with."""
+    """The next attempt reads the error of the previous one."""
     bench.connection.execute("create table ledger (task_id bigint primary key)")
     errors: list[str | None] = []
 
@@ -105,7 +105,7 @@ async def test_prepare_is_rejected_under_a_lost_claim(bench: Bench) -> None:
     bench.enqueue(bill.task())
     async with bench.working(
         listen=False
-    ):  # one that listens asks once more when it hears, and may cancel the handler first
+    ):  # a listening worker checks again after a notification, and may cancel the handler first
         await until(lambda: heard)
 
     assert heard == [LostReason.TAKEN]

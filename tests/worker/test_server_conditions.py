@@ -1,4 +1,4 @@
-"""A condition of the server is no fault of an outcome, and no outcome is given up because of one."""
+"""A server condition is not an error of an outcome, and no outcome is dropped because of one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAITS = "waits until the database accepts writes"
 READ_ONLY = ("set default_transaction_read_only = on", "reset default_transaction_read_only")
 NOT_STORED = "cannot be stored yet"
 NO_ANSWER = "does not answer"
-# Stores no outcome of a task with this key, for a reason that a test names.
+# Rejects every outcome of a task with this key, with an error that a test chooses.
 BREAK = """\
 create function broken() returns trigger language plpgsql as $$
 begin
@@ -44,7 +44,7 @@ MEND = "drop function broken cascade"
 
 @contextmanager
 def changed(bench: Bench, owner: str, setting: str, back: str) -> Iterator[None]:
-    """Change the database for new sessions, with all of the worker's ended, for the block."""
+    """Change the database for new sessions during the block, and end all of the worker's sessions."""
     name = bench.connection.info.dbname
     with connect(make_conninfo(owner, dbname="postgres"), "dba") as dba:
         dba.execute(f'alter database "{name}" {setting}'.encode())
@@ -85,7 +85,7 @@ async def test_outcome_survives_a_server_condition_even_while_the_worker_stops(
     grant_roles(bench.connection)
     owner = bench.dsn
 
-    # A superuser is let in whatever the limit.
+    # A superuser can connect regardless of the limit.
     with login(owner, "rolecall_work") as bench.dsn:
         async with bench.working(slots=3) as worker:
             for _ in ids:
@@ -143,7 +143,7 @@ async def test_outcome_rejected_for_its_content_fails_its_task(bench: Bench, sql
 async def test_outcome_is_kept_if_a_plain_failure_is_also_rejected(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Such as while a login lacks its rights: then the outcome is not the reason."""
+    """For example while a login lacks its rights: then the outcome is not the cause."""
 
     @bench.app.task(max_attempts=1)
     async def work() -> str:
@@ -204,7 +204,7 @@ async def test_dropped_and_recreated_function_spends_no_attempt(
 
 
 async def waits_until_writes(worker: Worker, mend: Callable[[], object]) -> None:
-    """Start a worker that cannot write, let it wait, and mend it."""
+    """Start a worker that cannot write, let it wait, and fix the cause."""
     running = asyncio.create_task(worker.run())
     try:
         await until(lambda: running.done() or worker.health() == WorkerHealth(unready=READ_ONLY_SERVER))

@@ -19,7 +19,7 @@ CLAIM = b"rolecall.claim("
 
 @asynccontextmanager
 async def far_away(bench: Bench) -> AsyncIterator[Proxy]:
-    """Run a worker whose first claim is not answered yet."""
+    """Run a worker whose first claim has not been answered yet."""
     near = bench.dsn
     with Proxy(near).relaying() as proxy:
         proxy.hold_the_answer_to(CLAIM)

@@ -1,4 +1,4 @@
-"""Stop signals, as a loop hears them."""
+"""Stop signals, as received by a loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rolecall.worker.signals import handling_signals
 
 
 async def test_immediately_repeated_signal_counts_once() -> None:
-    """A group is signalled as a whole, and who started it passes the signal on."""
+    """A process group is signaled as a whole, and the parent forwards the signal too."""
     heard: list[signal.Signals] = []
     told = asyncio.Event()
 

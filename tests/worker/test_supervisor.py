@@ -100,7 +100,7 @@ async def test_second_stop_kills_the_processes(tmp_path: Path) -> None:
 
         async with asyncio.timeout(PATIENCE):
             while process.poll() is None:
-                # One that comes before the first was taken is lost.
+                # A signal that arrives before the first is handled is lost.
                 process.send_signal(signal.SIGTERM)
                 await asyncio.sleep(0.5)
 
@@ -126,7 +126,7 @@ async def test_processes_that_exit_normally_are_not_restarted(tmp_path: Path) ->
 
 @pytest.mark.parametrize("at_sigterm", ["", "signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + 15))"])
 async def test_process_stopped_during_startup_counts_as_stopped_normally(tmp_path: Path, at_sigterm: str) -> None:
-    """It ends by the signal itself: there is nothing yet that it could finish."""
+    """It ends by the signal itself, because it has no work to finish yet."""
     with supervisor(tmp_path, at_sigterm) as process:
         await until(lambda: len(ran(tmp_path)) == 2)
         process.send_signal(signal.SIGTERM)

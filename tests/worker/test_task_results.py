@@ -1,4 +1,4 @@
-"""Results that say whether they are a success are judged; the example handlers are there when asked for."""
+"""Results with a success flag decide the outcome; the example handlers are available on request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.worker.bench import Bench
 
 
 async def test_examples_succeed_and_an_unsuccessful_result_fails_the_attempt(bench: Bench) -> None:
-    """In one worker, sync and async: the delay before the next attempt is that of the role."""
+    """Covers sync and async handlers of one worker. The delay before the next attempt is that of the role."""
     bench.app.include(task_results.examples())
     bench.app.use(task_results.judged)
 

@@ -1,4 +1,4 @@
-"""Timeouts of handlers and of single tasks, kept by the worker whether the database answers or not."""
+"""Timeouts of handlers and of single tasks, which the worker enforces even without the database."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ async def test_lost_claim_rolls_its_transaction_back(bench: Bench) -> None:
             async with ctx.transaction() as tx:
                 await tx.execute("insert into ledger values (%s)", (ctx.task_id,))
                 await ctx.complete(tx)
-        except (HandlerAborted, asyncio.CancelledError):  # the keeper may know it first
+        except (HandlerAborted, asyncio.CancelledError):  # the lease keeper may notice it first
             caught.append(ctx.aborted)
             raise
 

@@ -1,4 +1,4 @@
-"""Results come back as the type that their handler declares, and one that does not fit fails its task once."""
+"""Results are returned as the type that their handler declares; an incompatible result fails its task once."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_every_kind_of_result_is_returned_as_its_declared_type(app: App, c
 
 
 async def test_incompatible_result_fails_its_task_without_retry(app: App, client: Client, database: str) -> None:
-    """The work is done: it is not repeated."""
+    """The work is done and must not be repeated."""
     attempts: list[str] = []
 
     @app.task(max_attempts=5, retry=immediate())

@@ -1,4 +1,4 @@
-"""A result that cannot be stored is no silent success."""
+"""A result that cannot be stored fails its task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_LARGE = 3_000_000
 
 
 async def only(bench: Bench, handler: str, **payload: object) -> Task:
-    """Run one task of a handler to its end."""
+    """Run one task of a handler until it has finished."""
     (task_id,) = bench.enqueue(bench.app.handlers[handler].task(**payload))
     async with bench.working():
         (task,) = await bench.finished(task_id)

@@ -1,4 +1,4 @@
-"""Which values payloads and results may be made of: the handler is given what was enqueued, of the type that it says."""
+"""Values of payloads and results: the handler receives the enqueued value, as the annotated type."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.worker.bench import LISTENING, Bench, until
 
 MARKED = "select count(*) from rolecall.idle_marks where worker_id = %s"
 NAMED = "select id from rolecall.workers where name = %s"
-# For an enqueue in between, the busy ones are idle and the idle one is not.
+# An enqueue in between finds the busy workers idle and the idle one busy.
 MISTAKEN = """\
 select rolecall.set_idle_mark(id, name <> 'idle') from rolecall.workers;
 {enqueue};

@@ -1,4 +1,4 @@
-"""A real browser in front of a real server. All tests of this folder share one event loop, as they share the browser."""
+"""A real browser with a real server. All tests of this folder share one event loop, because they share the browser."""
 
 from __future__ import annotations
 

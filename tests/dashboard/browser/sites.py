@@ -1,4 +1,4 @@
-"""A real server on loopback in a thread of its own, so that a browser can be driven by a plain test."""
+"""A real server on loopback in its own thread, so that plain tests can drive a browser."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ class Site:
 
 
 class ThreadServer(Server):
-    """A server that leaves signals alone: they are the business of the main thread."""
+    """A server without signal handlers, because signals belong to the main thread."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
         yield
 
 
 @contextmanager
 def serving(application: FastAPI) -> Iterator[Site]:
-    """Serve an application while the block runs."""
+    """Serve an application during the block."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = ThreadServer(application, access=AccessSettings(forwarded_by=""))
     thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))

@@ -1,4 +1,4 @@
-"""Everything that people do in the dashboard, done by a person: on a desk by day, and in a hand by night."""
+"""Every action of the dashboard by a simulated user, on a light desktop page and on a dark phone page."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ async def test_navigation_works_by_keyboard_list_and_theme_switch(
 
 
 def _let_lease_run_out(pool: Engine, task_id: int) -> None:
-    """As if its worker were gone, and the server had been up for long."""
+    """Simulate a lost worker, on a server that has been up for long."""
     pool.rows("select rolecall.server_up_since()")
     pool.rows("update rolecall.server_epoch set seen_at = seen_at - interval '1 day'")
     pool.rows("update rolecall.tasks set lease_until = rolecall.clock() - interval '1 min' where id = %s", task_id)

@@ -1,4 +1,4 @@
-"""A person comes in, looks around, follows a link from elsewhere, and goes out again."""
+"""A person logs in, looks around, follows an external link, and logs out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def token(tmp_path: Path) -> str:
 
 @pytest.fixture
 def by_token(database: str, app: App, token: str) -> Iterator[Site]:
-    """A server to which the local token gives access."""
+    """A server that accepts the local token."""
     access = AccessSettings(auth=AuthMode.token, token=token)
     with serving(build(database, app, Settings(access=access), hosts=LOCAL_NAMES)) as site:
         yield site
@@ -54,7 +54,7 @@ def by_token(database: str, app: App, token: str) -> Iterator[Site]:
 
 @pytest.fixture
 def neighbour() -> Iterator[tuple[str, list[str]]]:
-    """A server of somebody else at another port, and the cookies that it is sent."""
+    """A server of another user on another port, and the cookies that it receives."""
     cookies: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -144,7 +144,7 @@ async def test_reader_logs_in_and_out_and_sees_no_failing_button(page: Page, poo
 
 
 async def test_link_from_another_site_works_for_a_logged_in_person(page: Page, locked: Site) -> None:
-    """The strict cookie comes along after one step."""
+    """The strict cookie is sent after one redirect."""
     await come_in(page, "/roles")
     await expect(page.get_by_role("heading", name="Roles", level=1)).to_be_visible()
 

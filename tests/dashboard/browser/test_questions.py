@@ -1,4 +1,4 @@
-"""A question comes before anything ends or goes, with scripts and without."""
+"""Destructive actions require confirmation, with scripts and without."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ async def test_list_resumes_live_updates_once_nothing_is_selected(pool: Engine, 
 
 
 async def test_search_url_contains_only_the_used_filters(pool: Engine, visit: Visit) -> None:
-    """Times are the viewer's, five hours behind in the tests' zone."""
+    """Times are in the viewer's time zone, five hours behind in these tests."""
     pool.enqueue("sums", handler="add")
     page = await visit("/tasks")
     await page.keyboard.press("/")

@@ -1,4 +1,4 @@
-"""A tree is followed while it is worked off."""
+"""The page of a tree follows its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that is drawn is cut in silence."""
+"""Truncated texts of drawings end in an ellipsis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far back a look reaches follows from what the looks before it could see."""
+"""The time range of a poll depends on the transactions that the previous polls could see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def horizon(second: float, next_xid: int, *under_way: int) -> Horizon:
-    """A horizon at which as many ids were given out as transactions."""
+    """Return a horizon at which the numbers of ids and transactions are equal."""
     return Horizon(BEGIN + timedelta(seconds=second), next_xid, frozenset(under_way), next_xid)
 
 

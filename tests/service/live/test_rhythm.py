@@ -1,4 +1,4 @@
-"""Looks come often while something happens, seldom while nothing does, and never take more than their share."""
+"""Polls are frequent during changes, rare otherwise, and use a limited share of the time."""
 
 from __future__ import annotations
 
