@@ -80,7 +80,8 @@ class Durations:
         return self._of(chosen)
 
     def _of(self, names: Iterable[str]) -> Durations:
-        files = {name: self.files[name] for name in names}
+        # Sorted, because processes must choose the same files, and the sum of floats depends on their order.
+        files = {name: self.files[name] for name in sorted(names)}
         return Durations(cores=self.cores, processes=self.processes, files=files)
 
 
