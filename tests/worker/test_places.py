@@ -18,14 +18,14 @@ STORE: Permit = ("store", 1)
 class Held:
     """The attributes of a held task that its place needs."""
 
-    def __init__(self, delivered_at: float, *, follows: bool) -> None:
-        self.place = STORE
+    def __init__(self, delivered_at: float, *, is_behind: bool) -> None:
+        self.permit = STORE
         self.delivered_at = delivered_at
-        self.follows = follows
+        self.is_behind = is_behind
 
 
-def held(delivered_at: float = 0.0, *, follows: bool = True) -> HeldTask:
-    return cast("HeldTask", Held(delivered_at, follows=follows))
+def held(delivered_at: float = 0.0, *, is_behind: bool = True) -> HeldTask:
+    return cast("HeldTask", Held(delivered_at, is_behind=is_behind))
 
 
 def filled(places: Sequences, *held_tasks: HeldTask) -> list[bool]:
@@ -81,7 +81,7 @@ def test_task_without_a_predecessor_starts_while_its_permit_is_still_used() -> N
     """The permit is free in the database: its previous task has finished in its own transaction."""
     places, first, lost = Sequences(), held(), held()
     filled(places, first, lost)
-    fresh = held(follows=False)
+    fresh = held(is_behind=False)
     assert filled(places, fresh) == [True]
     assert (places.waiting_count, places.leave(first), places.leave(fresh)) == (0, None, None)
 
