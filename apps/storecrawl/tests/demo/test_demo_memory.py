@@ -82,5 +82,5 @@ def test_port_taken_by_another_program_is_replaced(tmp_path: Path, options: Demo
 def test_damaged_memory_file_is_named(tmp_path: Path, options: DemoOptions) -> None:
     (tmp_path / FILE).write_text('{"port": ')
 
-    with pytest.raises(ConfigError, match="is damaged: remove it"):
+    with pytest.raises(ConfigError, match="is damaged; remove it"):
         load_state(tmp_path, options, NOW)
