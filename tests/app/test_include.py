@@ -43,10 +43,10 @@ def test_nested_slices_are_included() -> None:
 @pytest.mark.parametrize(
     ("declare", "what"),
     [
-        (lambda app: app.task("send")(lambda: None), "handler called 'send'"),
-        (lambda app: app.role("post"), "role called 'post'"),
-        (lambda app: app.keys("customer:*", capacity=3), r"capacity of keys called 'customer:\*'"),
-        (lambda app: app.schedule("nightly", "elsewhere", every=60), "schedule called 'nightly'"),
+        (lambda app: app.task("send")(lambda: None), "handler named 'send'"),
+        (lambda app: app.role("post"), "role named 'post'"),
+        (lambda app: app.keys("customer:*", capacity=3), r"capacity of keys named 'customer:\*'"),
+        (lambda app: app.schedule("nightly", "elsewhere", every=60), "schedule named 'nightly'"),
     ],
 )
 def test_name_conflict_is_rejected_and_nothing_is_included(declare: Callable[[App], object], what: str) -> None:
