@@ -11,7 +11,7 @@ PROGRAM = """
 import os, sys, warnings
 from rolecall import App, Client
 
-warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork in a process with threads
 app = App("shop")
 
 @app.task

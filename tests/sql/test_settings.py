@@ -22,7 +22,7 @@ SETTINGS = {
     "rolecall.look_": (EVERYBODY, "chooses how long its own claims trust their floors"),
     "rolecall.task": (EVERYBODY, "an answer of current_task to the session itself; no function calls that"),
     "transaction_isolation": (EVERYBODY, "a level other than read committed is refused"),
-    "synchronous_commit": (EVERYBODY, "what must be durable switches it on for its transaction"),
+    "synchronous_commit": (EVERYBODY, "a transaction that must be durable turns it on"),
     "lock_timeout": (EVERYBODY, "functions that wait set their own; others end the caller's own call"),
     "idle_in_transaction_session_timeout": (EVERYBODY, "ends its own transaction only, sooner or later"),
     "application_name": (EVERYBODY, "a worker proves its own sessions with it; workers are bound to logins"),

@@ -24,7 +24,7 @@ ENDLESS = "/api/live"
 NAMED = {"name": "sync", "handler": "sync", "role": "vault", "key": "k"}
 
 
-@pytest.fixture(params=["the handler's code", "what is stored of it"])
+@pytest.fixture(params=["the handler's code", "its stored declaration"])
 def app(request: pytest.FixtureRequest) -> App:
     """Return the app of a server, or another one."""
     app = program() if request.param == "the handler's code" else App("other")

@@ -1,14 +1,14 @@
--- Makes the four database roles of least privilege, where they are missing, and says anew what each may do in this database.
--- Run by the owner of schema rolecall; again changes nothing. Logins are made members:  grant rolecall_work to someone;
+-- Creates the four database roles of least privilege, if they are missing, and grants the rights of each in this database.
+-- Run by the owner of schema rolecall; it can be repeated. Make logins members:  grant rolecall_work to someone;
 --
 --   rolecall_enqueue   store tasks
---   rolecall_read      look at tasks, workers, roles, schedules; at no secret and not at the audit log
---   rolecall_work      the same two, and be a worker: claim, run and end tasks, declare, keep the pool in order
---   rolecall_operate   the same two, and all that the API and the command do: end, repeat, pause, keys, people, audit log
+--   rolecall_read      read tasks, workers, roles and schedules, but no secrets and not the audit log
+--   rolecall_work      the same two, and be a worker: claim, run and finish tasks, declare, run maintenance duties
+--   rolecall_operate   the same two, and everything that the API and the CLI do: cancel, retry, pause, keys, people, audit log
 --
--- None of them may write to a table. They call functions, which run with the owner's rights: so an applied function belongs to none
--- of them before this has been run again, which migrate does in the same transaction. What is named below in no list is the
--- owner's alone: to declare procedures (they run with his rights), and process_tasks, which commits.
+-- None of them may write to a table. They call functions that run with the owner's rights. A function that was applied again has
+-- no grants until this file has run, which migrate does in the same transaction. Functions that are in no list are the owner's
+-- alone: declaring procedures (they run with the owner's rights), and process_tasks, which commits.
 do $roles$
 declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
@@ -19,7 +19,7 @@ declare
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
-    -- Whatever keeps the pool in order does so in workers and beside the API.
+    -- Maintenance duties run in workers and in API servers.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'find_expired',
         'fire_cron', 'fire_schedules', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'rescue',

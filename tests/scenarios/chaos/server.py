@@ -34,7 +34,7 @@ create table chaos.stops (pid int, at timestamptz);
 create index on chaos.stops (pid);
 create index on chaos.runs (task_id, fence);
 create index on chaos.runs (key, began_at);
--- A tick reads the clock for what it notes after it has chosen its slots; when its statement began is no later than the choice.
+-- A tick records the time after it has chosen its fire times; its statement began before that choice.
 create table chaos.ticks (run_id bigint primary key, began_at timestamptz not null);
 create function chaos.note_tick() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

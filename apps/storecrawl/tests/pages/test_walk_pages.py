@@ -26,7 +26,7 @@ async def test_every_page_renders_without_problems_and_runs_no_hostile_script(
         await page.wait_for_function(SETTLED)
         problems += [f"{path}: {problem}" async for problem in offences(page, width)]
         if await page.evaluate("window.hacked"):
-            problems.append(f"{path}: what came from a store has run")
+            problems.append(f"{path}: a script from store data has run")
         await page.screenshot(path=pictures / f"crawler-{number}-{width}-{theme}.png", full_page=True)
 
     assert problems == []
