@@ -139,4 +139,4 @@ def test_scraped_metrics_contain_everything_used_by_dashboard_and_rules(spawn: S
 
     assert lacking == {}
     assert idle == 1
-    assert len(rules) == 11
+    assert len(rules) == 12

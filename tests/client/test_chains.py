@@ -123,7 +123,7 @@ async def test_chain_can_advance_several_steps_in_one_block(face: Face) -> None:
         assert (chain.task.chain_id, chain.task.chain_index) == (chain_id, 1)
         await done(chain.complete("two"))
         assert chain.task is None
-        with pytest.raises(ChainError, match="has ended"):
+        with pytest.raises(ChainError, match="has finished"):
             await done(chain.complete("three"))
 
     read = await face("get_chain", chain_id)
