@@ -103,7 +103,7 @@ async def test_token_is_issued_only_for_an_open_task_and_a_positive_lifetime(fac
         await face("issue_token", 4711)
 
     assert missing.value.task_id == 4711
-    with pytest.raises(InvalidTask, match="lives"):
+    with pytest.raises(InvalidTask, match="time to live"):
         await face("issue_token", await add(face), ttl=0)
 
 

@@ -81,7 +81,7 @@ async def test_invalid_arguments_are_rejected(face: Face, greet: Any) -> None:
         await face("enqueue", greet, loud=True)
     with pytest.raises(TypeError, match="takes 2 values, not 3"):
         await face("enqueue", greet, "Ada", 2, 3)
-    with pytest.raises(TypeError, match="given 'name' twice"):
+    with pytest.raises(TypeError, match="got 'name' twice"):
         await face("enqueue", greet, "Ada", name="Ada")
     with pytest.raises(InvalidTask, match="not an object but int"):
         await face("enqueue", "greet", 7)

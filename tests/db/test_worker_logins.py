@@ -119,10 +119,3 @@ def test_operator_can_declare_any_worker_dead(database: str, crawler: Connection
         rescued = operator.execute("select * from rolecall.rescue_workers(%s)", ([worker_id],)).fetchall()
 
     assert len(rescued) == 3
-
-
-def test_worker_registered_before_logins_were_recorded_can_claim(connection: Connection, crawler: Connection) -> None:
-    worker_id = register(crawler)
-    connection.execute("update rolecall.workers set login = null")
-
-    assert len(claim(crawler, worker_id)) == 3

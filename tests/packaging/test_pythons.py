@@ -82,4 +82,4 @@ def test_program_runs_on_each_python(python: Path, database: str, tmp_path: Path
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[{'size': 'small', 'number': 7}, 3, 14]"
+    assert done.stdout.strip() == "[Parcel(number=7, size=<Size.small: 'small'>), 3, 14]"

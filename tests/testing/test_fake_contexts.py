@@ -363,7 +363,7 @@ def test_every_context_method_works_without_a_worker() -> None:
         if (code := code_of(word)) is not None and {"_services"} & {*code.co_names} and name != "__init__"
     }
 
-    assert asks - {"_checked", "_completed", "_encoded"} <= vars(FakeContext).keys()
+    assert asks - {"_build_report", "_check_result"} <= vars(FakeContext).keys()
 
 
 def code_of(word: object) -> Any:

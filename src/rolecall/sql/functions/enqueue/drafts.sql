@@ -230,22 +230,24 @@ as $$
                 ) as key
             ))
         when p_dedupe ->> 'mode' not in ('keep', 'replace', 'merge', 'error')
-            then format('the dedupe mode is %L; it is keep, replace, merge or error', p_dedupe ->> 'mode')
+            then format('the dedupe mode must be keep, replace, merge or error, got %L', p_dedupe ->> 'mode')
         when p_dedupe ->> 'scope' not in ('pending', 'open', 'any')
-            then format('the dedupe scope is %L; it is pending, open or any', p_dedupe ->> 'scope')
+            then format('the dedupe scope must be pending, open or any, got %L', p_dedupe ->> 'scope')
         when p_dedupe ->> 'mode' in ('replace', 'merge') and p_dedupe ->> 'scope' <> 'pending'
-            then format('%s changes only unclaimed tasks: its scope is pending', p_dedupe ->> 'mode')
+            then format(
+                'the mode %s changes only unclaimed tasks: its scope must be pending', p_dedupe ->> 'mode'
+            )
         when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (
             nullif(p_dedupe -> 'window', 'null') is not null
         )
-            then 'the scope any needs a window, in seconds, and no other scope has one'
+            then 'the scope any needs a window in seconds, and other scopes must not have one'
         when jsonb_typeof(p_dedupe -> 'window') not in ('number', 'null')
             or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
-            then format('the dedupe window is %s s, allowed are 0.001 to 4e9', p_dedupe ->> 'window')
+            then format('the dedupe window must be 0.001 to 4e9 s, got %s s', p_dedupe ->> 'window')
         when p_dedupe ->> 'except_chain' !~ '^[0-9]{1,18}$'
             then format('except_chain must be the id of a chain, not %L', p_dedupe ->> 'except_chain')
         when p_dedupe ->> 'merge' is not null and coalesce(p_dedupe ->> 'mode', '') <> 'merge'
-            then 'only the mode merge has a rule to merge by'
+            then 'only the mode merge can have a merge rule'
         when p_dedupe ->> 'merge' is not null then rolecall.merge_problem(p_dedupe -> 'merge')
     end
 $$;
@@ -271,7 +273,7 @@ as $$
             )
         when p_rule ? 'fields' then (
             select format(
-                'field %s merges by %s; it is union, sum, max, min, last or keep',
+                'the merge rule of field %s must be union, sum, max, min, last or keep, got %s',
                 quote_literal(field.key), field.value
             )
             from jsonb_each(p_rule -> 'fields') as field
