@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
+from types import MappingProxyType
 from typing import Any
 
 import django
@@ -14,15 +15,18 @@ from django.apps import apps
 from django.db import close_old_connections, connections
 
 from rolecall.app import App
-from rolecall.app.handlers import HandlerDefinition, HandlerSettings, Next
+from rolecall.app.handlers import HandlerDefinition, HandlerSettings
 from rolecall.django.connections import HandlerConnections
 
 
 class DjangoSetUp:
-    """Sets up Django in a handler's child process, with the same databases, also in tests."""
+    """Sets up Django in a handler's child process, with the databases of the process that pickles it, also in tests."""
 
-    def __init__(self) -> None:
-        self.names = {alias: connections[alias].settings_dict["NAME"] for alias in connections}
+    def __init__(self, names: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.names = names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DjangoSetUp, ({alias: connections[alias].settings_dict["NAME"] for alias in connections},)
 
     def arrive(self) -> None:
         """Set up Django before the handler's module is imported, and close unusable connections."""
@@ -35,7 +39,8 @@ class DjangoSetUp:
         close_old_connections()
 
 
-SET_UP: ContextVar[DjangoSetUp] = ContextVar("SET_UP")
+# A default, because the child process needs Django before the first middleware of the attempt runs.
+SET_UP: ContextVar[DjangoSetUp] = ContextVar("SET_UP", default=DjangoSetUp())  # noqa: B039 - it is never changed
 
 
 class Program(App):
@@ -62,10 +67,8 @@ class Program(App):
         return definition
 
     def _wrap(self, name: str) -> None:
-        handlers, around = self._declared.handlers, self._declared.around
-        if handlers[name].process:
-            around[name] = (_setting_django_up, *around.get(name, handlers[name].middlewares))
-        else:
+        handlers = self._declared.handlers
+        if not handlers[name].process:
             handlers[name] = self._wrap_handler(handlers[name])
 
     def _wrap_handler(self, handler: HandlerDefinition[..., Any]) -> HandlerDefinition[..., Any]:
@@ -87,7 +90,6 @@ class Program(App):
 
         @wraps(function)
         async def wrapped(*args: Any, **kwargs: Any) -> Any:
-            SET_UP.set(DjangoSetUp())  # for calls of `ctx.in_process`
             await take()
             try:
                 return await function(*args, **kwargs)
@@ -95,8 +97,3 @@ class Program(App):
                 await give_back()
 
         return wrapped
-
-
-async def _setting_django_up(_ctx: Any, call_next: Next) -> object:
-    SET_UP.set(DjangoSetUp())
-    return await call_next()

@@ -238,14 +238,14 @@ class RememberedOutcomes(Outcomes):
         super().__init__(*arguments)
         self.errors: dict[int, BaseException] = {}
 
-    def returned(
+    def report_result(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
     ) -> None:
         if isinstance(result, BaseException):
             self.errors[held.task.id] = result
         super().report_result(held, result, next_tasks, checked=checked)
 
-    def raised(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
+    def report_error(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
         self.errors[held.task.id] = error
         super().report_error(held, error, together)
 

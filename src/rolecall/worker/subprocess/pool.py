@@ -46,7 +46,6 @@ from rolecall.worker.subprocess.messages import (
 P = ParamSpec("P")
 T = TypeVar("T")
 
-UNSET = object()
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
 # The worker's own path comes first, so that both import the same `rolecall`.
@@ -111,16 +110,18 @@ class Processes:
                 raise AssertionError(f"no answer to a call: {type(other).__name__}")
 
     def pickle_variables(self) -> Carried:
-        """Return the variables that are set, with their values. Raises HandlerError if a value cannot be pickled."""
+        """Return the variables with their values or defaults. Raises HandlerError if a value cannot be pickled."""
         taken: list[tuple[Address, bytes]] = []
         for variable, address in self._carried:
-            value = variable.get(UNSET)
-            if value is not UNSET:
-                try:
-                    taken.append((address, pickle.dumps(value)))
-                except Exception as error:
-                    problem = f"the value of context variable {variable.name!r} cannot be carried into a process"
-                    raise HandlerError(f"{problem}: {error}") from error
+            try:
+                value = variable.get()
+            except LookupError:
+                continue
+            try:
+                taken.append((address, pickle.dumps(value)))
+            except Exception as error:
+                problem = f"the value of context variable {variable.name!r} cannot be carried into a process"
+                raise HandlerError(f"{problem}: {error}") from error
         return tuple(taken)
 
     @asynccontextmanager
