@@ -40,7 +40,7 @@ def test_data_after_the_end_of_a_large_document_is_rejected(tail: bytes) -> None
 
 @pytest.mark.parametrize("length", [0, 1, 9, 10, 300, 100_000])
 def test_truncated_stream_is_rejected(length: int) -> None:
-    with pytest.raises(GzipDamaged, match="cut short"):
+    with pytest.raises(GzipDamaged, match="incomplete"):
         _gunzip(gzip.compress(DOCUMENT)[:length])
 
 
@@ -55,7 +55,7 @@ def test_too_many_gzip_members_are_rejected() -> None:
 
 
 def test_output_beyond_the_byte_limit_is_rejected() -> None:
-    with pytest.raises(GzipTooLarge, match="more than the 100000 bytes"):
+    with pytest.raises(GzipTooLarge, match="more than the limit of 100000 bytes"):
         _gunzip(gzip.compress(DOCUMENT), Limits(max_bytes=100_000))
 
 
@@ -69,7 +69,7 @@ def test_time_for_an_empty_stream_grows_linearly_with_its_size() -> None:
 
     def seconds(megabytes: int) -> float:
         packed, began = empty_gzip(megabytes), time.process_time()
-        with pytest.raises(GzipDamaged, match="cut short"):
+        with pytest.raises(GzipDamaged, match="incomplete"):
             _gunzip(packed)
         return time.process_time() - began
 

@@ -29,7 +29,7 @@ def test_object_replaced_during_a_read_is_detected(bucket_url: str) -> None:
     storage.delete("a")
     storage.put("a", b"second")
 
-    with pytest.raises(ObjectDamaged, match="exchanged"):
+    with pytest.raises(ObjectDamaged, match="replaced"):
         list(opened.pieces())
 
 
