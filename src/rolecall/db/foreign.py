@@ -170,7 +170,7 @@ class _DjangoConnection(Foreign):
     def fetch(self, query: str, params: Sequence[object] = ()) -> list[Row]:
         with self.connection.cursor() as cursor:
             if not self.binds_on_client:
-                # Django's own cursor would write the values into the text of the statement. The time zone of a connection
+                # Django's own cursor would write the values into the text of the statement. The connection's time zone
                 # changes with USE_TZ and TIME_ZONE, and Django applies it to each cursor.
                 cursor.cursor = psycopg.Cursor(self.connection.connection, row_factory=tuple_row)
                 register = sys.modules["django.db.backends.postgresql.psycopg_any"].register_tzloader
