@@ -29,6 +29,7 @@ HEALING = ("migrate",)
 MOST_SHOWN = 6
 SOURCE = "select pg_get_functiondef(oid) from pg_proc where pronamespace = 'rolecall'::regnamespace and proname = %s"
 OWNED = " and task.fence = report.fence and (task.worker_id = p_worker_id) is true"
+LOCKED = "placed.id in (select mine.id from mine)"
 # Simulates a slow machine at this point: a race that is lost once an hour is lost within seconds.
 PAUSE = "(select random() from pg_sleep(0.03))"
 
@@ -91,7 +92,7 @@ MUTANTS = (
         "a claim goes past a locked task of its key",
         "a task of a key began before an older one",
         (
-            Change("win_keys", "bool_and(mine.id is not null) over (partition by placed.key order by placed.turn)", "mine.id is not null"),
+            Change("win_keys", f"bool_and({LOCKED}) over (\n{' ' * 16}partition by placed.key order by placed.turn\n{' ' * 12})", LOCKED),
             Change("settle_keys", "except select unnest(p_full)", "except select unnest(p_full) from pg_sleep(random() * 0.05)"),
         ),
     ),
