@@ -265,7 +265,7 @@ async def test_one_reader_cannot_use_up_the_streams_of_others(locked: Locked, sq
         assert refused.status_code == 429
         await open_streams(opened, locked.site, 1, admin)
 
-        assert b"10 streams of yours" in await refused.aread()
+        assert b"10 of your streams" in await refused.aread()
 
 
 async def test_reader_can_open_new_streams_after_closing_others(locked: Locked, sql: Connection) -> None:
