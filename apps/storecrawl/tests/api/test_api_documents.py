@@ -34,9 +34,9 @@ async def server(database: str, app: App) -> AsyncIterator[str]:
 
 
 async def test_captured_menu_is_returned_byte_for_byte(
-    http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
+    http: httpx2.AsyncClient, shop: Any, read_capture: Callable[[str], bytes]
 ) -> None:
-    menu = captured(CAPTURE)
+    menu = read_capture(CAPTURE)
     payload = shop.payload(shop.store(), menu)
 
     plain = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"})

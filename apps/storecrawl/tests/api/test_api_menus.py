@@ -215,9 +215,9 @@ async def test_menu_can_be_aggregated_by_brand_and_category(http: httpx2.AsyncCl
 
 
 async def test_captured_menu_can_be_queried_completely(
-    http: httpx2.AsyncClient, shop: Any, captured: Callable[[str], bytes]
+    http: httpx2.AsyncClient, shop: Any, read_capture: Callable[[str], bytes]
 ) -> None:
-    store, document = shop.store(), captured(JOINT)
+    store, document = shop.store(), read_capture(JOINT)
     shop.payload(store, document)
     products = normalize(parse_document(document)).products
 
