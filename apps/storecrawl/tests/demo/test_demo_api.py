@@ -9,7 +9,7 @@ import httpx2
 
 from .conftest import DemoFolder, eventually
 
-ADDRESS = re.compile(r"the dashboard: (http://127\.0\.0\.1:\d+)(/enter\?token=(rl_\S+))")
+ADDRESS = re.compile(r"dashboard: (http://127\.0\.0\.1:\d+)(/enter\?token=(rl_\S+))")
 SMALL = ("--stores", "2", "--step-seconds", "60", "--processes", "1")
 
 

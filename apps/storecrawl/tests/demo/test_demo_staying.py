@@ -32,7 +32,7 @@ def test_output_without_a_terminal_is_line_based_until_sigterm(demo: DemoFolder)
     demo.expect_nothing_left()
     notes = [line.split(" s  ", 1)[-1] for line in outcome.out.splitlines()]
     assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the dashboard"]
-    assert re.fullmatch(r"the dashboard: http://127\.0\.0\.1:\d+/enter\?token=rl_\S+", notes[3])
+    assert re.fullmatch(r"dashboard: http://127\.0\.0\.1:\d+/enter\?token=rl_\S+", notes[3])
     assert notes[4] == "starting the workers"
     assert re.fullmatch(r"stores \d/\d  payloads \d+  products \d+  tasks \d+ done .* \d+\.\d/s", notes[5])
     assert notes[-2:] == ["stopping; running tasks may finish", GOODBYE]
@@ -52,12 +52,12 @@ def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> Non
         os.close(follower)
         shown = _read_until(leader, rb"[1-9] / [1-9]")
         os.write(leader, b"\x03")
-        shown += _read_until(leader, rb"Ended\.")
+        shown += _read_until(leader, rb"Stopped\.")
     os.close(leader)
 
     assert process.returncode == 0
     demo.expect_nothing_left()
-    for words in ("storecrawl demo", "a second", "workers.log", "Ctrl-C to stop", "stopping"):
+    for words in ("storecrawl demo", "per second", "workers.log", "Ctrl-C to stop", "stopping"):
         assert words.encode() in shown
 
 
