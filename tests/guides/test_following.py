@@ -20,7 +20,7 @@ __all__ = ["durable"]
 DOCUMENTS = {path.name: path for path in (README, *sorted(GUIDES.glob("*.md")))}
 # The README includes the installation; guides assume that it has been done.
 BY_ITSELF = README.name
-EVERYTHING = ("rolecall[embedded,web]", "storecrawl")
+EVERYTHING = ("rolecall[embedded,web]", "rolecall-import", "storecrawl")
 ASKS_THE_DOCTOR = ("capacity.md",)
 USUAL_PORTS = ("8321", "9000", "8000", "8001")
 
