@@ -28,7 +28,7 @@ async def test_key_page_shows_its_holders_and_waiting_tasks(pool: Engine, http: 
 
     card = (await shown(http, "/keys?key=tenant:7")).one("section", id="key")
 
-    assert card.one("dl").text == "At once 2 by the pattern tenant:* Held 2 Waiting 3 Due later 1"
+    assert card.one("dl").text == "Capacity 2 by the pattern tenant:* Held 2 Waiting 3 Due later 1"
     assert {row.one("a")["href"] for row in card.one("tbody").all("th")} == {f"/tasks/{each}" for each in holders}
     assert card.one("p", class_="links").one("a")["href"] == "/tasks?key=tenant%3A7"
 

@@ -83,5 +83,5 @@ async def test_role_can_be_paused_and_resumed_on_a_small_screen(pool: Engine, sc
     await expect(page.locator("#role-letters")).to_contain_text("No task starts.")
     await page.locator("#role-letters").get_by_role("button", name="Resume").click()
 
-    await expect(page.locator(".said.good")).to_contain_text("Role letters goes on")
+    await expect(page.locator(".said.good")).to_contain_text("Role letters is resumed")
     assert pool.value("select paused_at from rolecall.roles where name = 'letters'") is None
