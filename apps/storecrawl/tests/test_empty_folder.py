@@ -31,7 +31,7 @@ class Shell:
         self.environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "ROLECALL_HTTP": "127.0.0.1:0"}
         self.background: list[subprocess.Popen[bytes]] = []
 
-    def run(self, line: str) -> str:
+    def run(self, line: str, *, codes: tuple[int, ...] = (0,)) -> str:
         words = shlex.split(line, comments=True)
         if words[0] == "export":
             self.environment |= [words[1].partition("=")[::2]]
@@ -47,7 +47,7 @@ class Shell:
                 timeout=SECONDS,
                 check=False,
             )
-            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            assert done.returncode in codes, (line, done.stdout, done.stderr)
             return done.stdout
         return ""
 
@@ -87,6 +87,7 @@ def test_readme_steps_lead_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_pat
     eventually(lambda: "nothing was fetched" not in shell.run(payloads), SECONDS)
     assert "AZ" in shell.run(states)
     eventually(lambda: "(0 rows)" not in shell.run(psql), SECONDS)
-    assert "no problems" in shell.run(doctor)
+    # A busy machine can cause a warning that soon goes away.
+    eventually(lambda: "no problems" in shell.run(doctor, codes=(0, 1)), SECONDS)
     assert shell.end() == [0, 0]
     assert not list(tmp_path.glob("rolecall-data/postgres/data-*/postmaster.pid"))

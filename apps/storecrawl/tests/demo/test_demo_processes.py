@@ -37,7 +37,7 @@ def test_killed_process_is_restarted(tmp_path: Path) -> None:
 def test_process_that_keeps_dying_is_abandoned_with_its_last_output(tmp_path: Path) -> None:
     failing = child(tmp_path, FAILURE)
 
-    with pytest.raises(KeepsExiting, match=r"child\.log says: the disk is full"):
+    with pytest.raises(KeepsExiting, match=r"child\.log: the disk is full"):
         eventually(lambda: failing.keep_running())  # noqa: PLW0108 - returns nothing, so it is called again
 
 
