@@ -152,7 +152,7 @@ async def test_non_json_result_is_not_stored_as_another_type(celery: Celery, at_
         kept = await asyncio.to_thread(alone.get, 30)
         with pytest.raises(TaskFailed, match="the result is a datetime, which JSON would change for the next task"):
             await asyncio.to_thread(chained.get, 30)
-    assert repr(kept) == "UnstoredResult(why='it is a datetime, not plain JSON', rolecall='result not stored')"
+    assert repr(kept) == "UnstoredResult(why='a datetime, not plain JSON', rolecall='result not stored')"
 
 
 async def test_task_with_a_result_unsuitable_for_the_next_one_is_not_retried(celery: Celery, at_work: Work) -> None:

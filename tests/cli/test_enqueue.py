@@ -22,7 +22,7 @@ REFUSED = [
     (["add", '{"a": "\\ud800"}'], 2, "surrogate"),
     (["add", "[1]"], 2, "a list, not an object"),
     (["add", "null"], 2, "null, not an object"),
-    (["add", '"text"'], 2, "a text, not an object"),
+    (["add", '"text"'], 2, "a string, not an object"),
     (["add", "{"], 2, "not JSON"),
     (["add", "[" * 100_000], 2, "payload"),
     (["add", "9" * 5_000], 2, "not JSON"),
