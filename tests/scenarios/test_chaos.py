@@ -9,7 +9,7 @@ from tests.scenarios.chaos.soak import DEFAULTS, Options, soak
 from tools import servers
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(800)
 def test_no_fault_loses_duplicates_or_mixes_up_a_task(tmp_path: Path) -> None:
     report = soak(Options(seed=DEFAULTS.seed), tmp_path)
 

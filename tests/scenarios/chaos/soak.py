@@ -69,7 +69,7 @@ class Options:
     """
 
     seconds: float = 20.0
-    longest: float = 300.0
+    longest: float = 450.0
     required: Mapping[str, int] = field(default_factory=lambda: REQUIRED)
     seed: int = 7
     workers: int = 3
