@@ -55,7 +55,7 @@ class Walk:
     sql: dict[str, set[str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Describe how much there is to read."""
+        """Return the number of files and functions by language."""
         parts = (("Python", self.functions), ("SQL", self.sql))
         return f"{self.name}: " + "; ".join(
             f"{len(files)} {kind} files, {sum(map(len, files.values()))} functions" for kind, files in parts if files

@@ -1,4 +1,4 @@
-"""Attempts of Celery tasks: as with Celery, a task is retried only if its declaration says so."""
+"""Attempts of Celery tasks: as with Celery, only tasks declared with retries are retried."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ async def test_payload_is_validated_against_the_named_handler(face: Face) -> Non
 
 
 @pytest.mark.parametrize("payload", [[1], "text", 7, {1: 2}, {"a": math.nan}])
-async def test_payload_that_is_no_json_object_is_an_invalid_task(kind: Kind, database: str, payload: Any) -> None:
+async def test_payload_other_than_a_json_object_is_an_invalid_task(kind: Kind, database: str, payload: Any) -> None:
     face = Face(kind, database)
 
     with pytest.raises(InvalidTask):

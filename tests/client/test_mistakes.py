@@ -40,7 +40,7 @@ async def test_enqueueing_a_handlers_return_value_explains_the_mistake(face: Fac
         await face("enqueue", greet("Ada"))
 
 
-async def test_function_that_is_no_handler_is_rejected_with_advice(face: Face) -> None:
+async def test_function_without_a_handler_is_rejected_with_advice(face: Face) -> None:
     def send() -> None: ...
 
     with pytest.raises(TypeError, match=r"send is not a handler: declare it with @app.task"):

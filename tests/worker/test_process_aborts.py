@@ -1,4 +1,4 @@
-"""A process handler is killed regardless of what it does, and its task is reported after its death."""
+"""A process handler is killed during any operation, and its task is reported after its death."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ async def test_invalid_location_is_rejected_with_its_problems(
     assert tuple(row.values()) == ("rejected", reason, reason.split("; "), None)
 
 
-async def test_state_can_be_spelled_out(connection: psycopg.AsyncConnection) -> None:
+async def test_state_can_be_written_in_full(connection: psycopg.AsyncConnection) -> None:
     assert len(await _discover(connection, _store(1, state="New Mexico"))) == 1
 
 

@@ -40,7 +40,7 @@ def test_simulated_time_advances_while_the_demo_runs(tmp_path: Path, options: De
     assert load_state(tmp_path, options, NOW).at(NOW + 250.0).step == 2.5
 
 
-def test_simulated_time_stands_still_between_demos(tmp_path: Path, options: DemoOptions) -> None:
+def test_simulated_time_pauses_between_demos(tmp_path: Path, options: DemoOptions) -> None:
     save_state(tmp_path, load_state(tmp_path, options, NOW).at(NOW + 250.0))
 
     state = load_state(tmp_path, options, NOW + YEAR)

@@ -250,7 +250,7 @@ class Reader:
 def _add_attempts(
     task: FoundTask, keywords: Mapping[str, ast.expr], options: Mapping[str, Any], *, retries: bool
 ) -> None:
-    """Add the number of attempts: Celery retries only where the task says so, and lost tasks with late acks."""
+    """Add the number of attempts: Celery retries only tasks declared with retries, and lost tasks with late acks."""
     has_autoretry = "autoretry_for" in keywords
     if not (has_autoretry or retries):
         acks_late = options.get("acks_late") is True
