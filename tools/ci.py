@@ -4,7 +4,9 @@
     stage 2    all other tests, the slowest files first
     stage 3    example projects, Django, packaging on other Pythons, and the engine's tests on Debian's Postgres
 
-Exits with 0 if everything passed, 1 if a step failed, and 3 if the time was up before all steps had run.
+The failed tests of a step run once more, one at a time. A test that passes then depends on the load of the machine, and
+its step is reported as unstable. Exits with 0 if everything passed, 1 if a step failed, and 3 if the time was up before
+all steps had run.
 """
 
 from __future__ import annotations
@@ -29,41 +31,54 @@ PROJECTS = ("tests/examples", "tests/guides/test_quickstart.py", "tests/django",
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command of the gate. A `prepares` step may fail: the tests that need it say what is missing."""
+    """A command of the gate. A `prepares` step may fail: the tests that need it say what is missing.
+
+    `again` is the command that runs what has failed once more.
+    """
 
     name: str
     command: Sequence[str]
     prepares: bool = False
+    again: Sequence[str] = ()
 
 
 def _dev(*words: str) -> list[str]:
     return [sys.executable, str(ROOT / "dev"), *words]
 
 
+def _tests(name: str, *words: str) -> Step:
+    return Step(name, _dev(*words), again=_dev(*words, "--last-failed", "-n", "1"))
+
+
 STEPS = (
     Step("browser", _dev("browser"), prepares=True),
     Step("servers", _dev("servers"), prepares=True),
     Step("1: check", _dev("check")),
-    Step("1: fast tests", _dev("test", "--fast")),
-    Step("2: other tests", _dev("test", "--rest", *(f"--ignore={place}" for place in PROJECTS))),
-    Step("3: projects", _dev("test", "--rest", *PROJECTS)),
-    Step("3: engine on Debian's Postgres", _dev("test-debian")),
+    _tests("1: fast tests", "test", "--fast"),
+    _tests("2: other tests", "test", "--rest", *(f"--ignore={place}" for place in PROJECTS)),
+    _tests("3: projects", "test", "--rest", *PROJECTS),
+    _tests("3: engine on Debian's Postgres", "test-debian"),
 )
 
 
 def run_steps(steps: Sequence[Step], limit: float = LIMIT_SECONDS) -> int:
     """Run all steps, even after a failure, until `limit` seconds have passed; return the exit code."""
     end = time.monotonic() + limit
-    failed, missing, figures = [], [], []
+    failed, missing, unstable, figures = [], [], [], []
     for step in steps:
         began = time.monotonic()
         status = _run(step.command, end - began) if began < end else None
+        if status and step.again and time.monotonic() < end:
+            status = _run(step.again, end - time.monotonic())
+            unstable += [step.name] if status == 0 else []
         if status is None:
             missing.append(step.name)
         elif status and not step.prepares:
             failed.append(step.name)
         figures.append(f"{step.name} {time.monotonic() - began:.0f} s")
     print(f"ci: {', '.join(figures)}")
+    if unstable:
+        print(f"ci: unstable, passed only when run alone: {', '.join(unstable)}")
     if failed:
         print(f"ci: failed: {', '.join(failed)}")
     if missing:

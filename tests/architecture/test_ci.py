@@ -36,5 +36,13 @@ def test_run_without_time_is_incomplete_and_names_what_is_missing(capsys: pytest
     assert "not finished: slow, next\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("code", "expected"), [("", 0), ("raise SystemExit(1)", FAILED)])
+def test_failed_tests_run_once_more(code: str, expected: int, capsys: pytest.CaptureFixture[str]) -> None:
+    step = Step("tests", [sys.executable, "-c", "raise SystemExit(1)"], again=[sys.executable, "-c", code])
+
+    assert run_steps([step], LONG) == expected
+    assert ("ci: unstable, passed only when run alone: tests\n" in capsys.readouterr().out) == (expected == 0)
+
+
 def test_every_step_of_the_gate_is_a_verb_of_dev() -> None:
     assert {step.command[2] for step in STEPS} == {"browser", "servers", "check", "test", "test-debian"}
