@@ -33,7 +33,7 @@ PROJECTS = ("tests/examples", "tests/guides/test_quickstart.py", "tests/django",
 class Step:
     """A command of the gate. A `prepares` step may fail: the tests that need it say what is missing.
 
-    `again` is the command that runs what has failed once more.
+    `again` is the command that runs only the failed tests of the step.
     """
 
     name: str
@@ -78,7 +78,7 @@ def run_steps(steps: Sequence[Step], limit: float = LIMIT_SECONDS) -> int:
         figures.append(f"{step.name} {time.monotonic() - began:.0f} s")
     print(f"ci: {', '.join(figures)}")
     if unstable:
-        print(f"ci: unstable, passed only when run alone: {', '.join(unstable)}")
+        print(f"ci: unstable, passed only on the second run: {', '.join(unstable)}")
     if failed:
         print(f"ci: failed: {', '.join(failed)}")
     if missing:

@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,38 +20,26 @@ from tools.offences import ROOT, Offence, project_files, report
 
 LIMIT = 2.0
 FEWEST_SPACES = 3  # of a string constant that is a message
-VERB = r"(?:is|are|was|were|has|have|had|can|may|must|will|gets?|comes?|goes)"
-CLAUSE = rf"(?:what|who|whoever|whatever)\b(?: [\w'`]+){{0,6}}? {VERB}\b"
-PATTERNS = {
-    "clause as subject": rf"(?:^|[.:;] ){CLAUSE}(?! (?:not )?\w+ing\b)[^?]*$",
-    "clause as object": rf"\b(?:of|for|from|to|with|by|than|beside|before|after) {CLAUSE}",
-    "is told, said or asked": r"\b(?:is|are|was|were|be|been) (?:told|said|asked)\b",
-    "tells of": r"\b(?:tells?|told) (?:of|whether|how)\b",
-    "stands": r"\b(?:stands|stood|stand (?:in|on|at|under))\b(?! (?:in )?for\b)",
-    "is to be": r"\b(?:is|are|was|were) (?:not )?to be\b",
-    "archaic": r"\b(?:anew|by itself|for good|beside|let go)\b",
-    "else": r", else [a-z]",
-    "what is no": r"\b(?:what|that|who|which) (?:is|are|was|were) no\b(?! longer| more)",
+RULES = tomllib.loads((ROOT / "tools" / "prose.toml").read_text("utf-8"))
+AWKWARD = {
+    name: re.compile(pattern.replace("{clause}", RULES["clause"]), re.IGNORECASE)
+    for name, pattern in RULES["patterns"].items()
 }
-AWKWARD = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in PATTERNS.items()}
 # Most lines contain none of these words, so that the slower patterns need not be tried.
-HINT = re.compile(
-    r"what|who|told|said|asked|tell|stand|stood|to be|anew|itself|good|beside|let go|else| no\b", re.IGNORECASE
-)
+HINT = re.compile("|".join(RULES["hints"]), re.IGNORECASE)
 CODE_BLOCK = re.compile(r"^( *)(```|~~~).*?^ *\2", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 NOT_TEXT = re.compile(r"\{#.*?#\}|<(script|style)\b.*?</\1>", re.DOTALL)
 MARKUP = re.compile(r"\{[%{].*?[%}]\}|<[^>]*>", re.DOTALL)
 # Titles, labels and arguments of macros are texts of a page too.
 QUOTED = re.compile(r'(?<!class=)"([^"]* [^"]* [^"]*)"')
-# Generated files, files of other projects, and the patterns above with their tests.
+# Generated files, files of other projects, and the tests of the patterns.
 SKIPPED = (
     "CHANGELOG.md",
     "docs/reference/schema.sql",
     "src/rolecall/sql/migrations/0001_schema.sql",
     "src/rolecall/web/dashboard/assets/vendor",
     "packages/rolecall-import/tests/samples",
-    "tools/prose.py",
     "tests/architecture/test_prose.py",
 )
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -8,6 +8,7 @@ commands that tag and upload the release.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,23 +16,27 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from packaging.metadata import Metadata
 
+from tools import bootstrap
 from tools.offences import ROOT
 
-PROJECTS = (ROOT, ROOT / "packages" / "rolecall-import", ROOT / "apps" / "storecrawl")
+Kind = Literal["sdist", "wheel"]
 DIST = ROOT / "dist"
+KINDS: tuple[Kind, ...] = ("sdist", "wheel")
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def main() -> int:
     """Check the tree, build all distributions into `dist/`, and check them; return 1 if there is a problem."""
-    versions = {_version(project) for project in PROJECTS}
+    versions = {_metadata(folder)["version"] for folder in PROJECTS.values()}
     problems = [*version_problems(versions), *changelog_problems((ROOT / "CHANGELOG.md").read_text("utf-8"), versions)]
     problems += tree_problems(ROOT)
     if not problems:
-        for file in (built for project in PROJECTS for built in build(project, DIST)):
+        shutil.rmtree(DIST, ignore_errors=True)
+        for file in (build(project, kind, DIST) for project in PROJECTS for kind in KINDS):
             problems += metadata_problems(file)
             print(f"built {file.relative_to(ROOT)}")
     for problem in problems:
@@ -66,14 +71,13 @@ def tree_problems(root: Path) -> Iterator[str]:
         yield "the work tree has uncommitted changes"
 
 
-def build(project: Path, folder: Path) -> list[Path]:
-    """Build the wheel and the sdist of a project."""
-    before = set(folder.glob("*"))
-    for kind in ("sdist", "wheel"):
-        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-        subprocess.run(command, cwd=project, check=True, stdout=subprocess.DEVNULL)
-    built = sorted(set(folder.glob("*")) - before)
-    return built or sorted(folder.glob(f"{_name(project)}-*"))
+def build(project: str, kind: Kind, folder: Path) -> Path:
+    """Build a distribution of a project into a folder, and return the file. Needs no network."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=PROJECTS[project], check=True, stdout=subprocess.DEVNULL)
+    pattern = f"{project.replace('-', '_')}-[0-9]*{'.whl' if kind == 'wheel' else '.tar.gz'}"
+    [built] = folder.glob(pattern)
+    return built
 
 
 def metadata_problems(file: Path) -> Iterator[str]:
@@ -100,17 +104,12 @@ def _metadata_of(file: Path) -> bytes:
         return member.read()
 
 
-def _project(project: Path) -> dict[str, str]:
-    table: dict[str, str] = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+def _metadata(folder: Path) -> dict[str, str]:
+    table: dict[str, str] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
     return table
 
 
-def _version(project: Path) -> str:
-    return _project(project)["version"]
-
-
-def _name(project: Path) -> str:
-    return _project(project)["name"].replace("-", "_")
+PROJECTS = {_metadata(ROOT / place)["name"]: ROOT / place for place in bootstrap.PROJECTS}
 
 
 if __name__ == "__main__":

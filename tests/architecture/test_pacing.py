@@ -33,12 +33,18 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(project: Path, *words: str, processes: int = 0) -> str:
+def start(project: Path, *words: str, processes: int = 0) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tools.pacing", "--color=no", "-n", str(processes)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_XDIST_WORKER", None)
-    done = subprocess.run([*command, *words], cwd=project, env=environment, check=False, capture_output=True, text=True)
-    return done.stdout + done.stderr
+    return subprocess.Popen(
+        [*command, *words], cwd=project, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def said(project: Path, *words: str, processes: int = 0) -> str:
+    with start(project, *words, processes=processes) as process:
+        return process.communicate()[0]
 
 
 @pytest.mark.parametrize("processes", [0, 2])
@@ -81,10 +87,7 @@ def test_interrupted_run_names_the_files_that_have_not_run(project: Path, proces
     (project / "tests" / "a" / "test_bad.py").write_text(
         "import pathlib, time\ndef test_endless(): pathlib.Path('begun').touch(); time.sleep(600)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tools.pacing", "-n", str(processes)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    environment.pop("PYTEST_XDIST_WORKER", None)
-    with subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with start(project, processes=processes) as process:
         assert wait_until((project / "begun").exists, 60)
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=60)

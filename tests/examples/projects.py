@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.packaging.building import build
 from tests.packaging.installing import TO_DEVELOP, Environment
 from tools.offences import ROOT
+from tools.release import build
 
 EXAMPLES = ROOT / "examples"
 PATIENCE = 120.0

@@ -18,9 +18,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tests.cli.processes import until
 from tests.guides.reader import free_ports
-from tests.packaging.building import build
 from tests.packaging.installing import Environment
 from tools.offences import ROOT
+from tools.release import build
 
 EXAMPLE = ROOT / "examples" / "django-shop"
 ORDER = {"customer": "Ada", "email": "ada@example.org", "pence": 450}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from tests.packaging.building import PROJECTS, build
 from tools.offences import ROOT
+from tools.release import PROJECTS, build
 from tools.uv import Uv
 
 TO_RUN, TO_DEVELOP = (ROOT / "locks" / f"{name}.lock" for name in ("run", "dev"))

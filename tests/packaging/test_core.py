@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rolecall.extras import EXTRAS
-from tests.packaging.building import build
 from tests.packaging.installing import Environment
+from tools.release import build
 
 # No zone but UTC, as in a small image: Python looks for them in no folder.
 WITHOUT_ZONES = {"PYTHONTZPATH": ""}

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.packaging.building import PROJECTS, build
 from tools.offences import ROOT
+from tools.release import PROJECTS, build
 
 MOST_PACKAGES = 5
 

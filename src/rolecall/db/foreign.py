@@ -173,10 +173,16 @@ class _DjangoConnection(Foreign):
                 # Django's own cursor would write the values into the text of the statement. The connection's time zone
                 # changes with USE_TZ and TIME_ZONE, and Django applies it to each cursor.
                 cursor.cursor = psycopg.Cursor(self.connection.connection, row_factory=tuple_row)
-                register = sys.modules["django.db.backends.postgresql.psycopg_any"].register_tzloader
-                register(self.connection.timezone, cursor.cursor)
+                self._use_time_zone(cursor.cursor)
             cursor.execute(query, params)
             return list(cursor.fetchall()) if cursor.description else []
+
+    def _use_time_zone(self, cursor: psycopg.Cursor[Any]) -> None:
+        # Only if it has changed, because a registration copies the adapters.
+        loader = cursor.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
+        if getattr(loader, "timezone", None) != self.connection.timezone:
+            django = sys.modules["django.db.backends.postgresql.psycopg_any"]
+            django.register_tzloader(self.connection.timezone, cursor)
 
 
 class _AsyncpgConnection(AsyncForeign):
