@@ -18,9 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench.progress import say, tell  # noqa: E402
 from bench.run import heading  # noqa: E402 - this file is run as a script
 from bench.server import Server, throw_away_server  # noqa: E402
-from bench.told import say, tell  # noqa: E402
 from rolecall import migrate  # noqa: E402
 from rolecall.testing import Clock  # noqa: E402
 from tests.sql.engine import WORK, Engine  # noqa: E402

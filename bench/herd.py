@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.crawl_world import SERVER  # noqa: E402 - this file is run as a script
 from bench.processes import cpu_of_server  # noqa: E402
+from bench.progress import say, tell  # noqa: E402
 from bench.server import Server, throw_away_server  # noqa: E402
-from bench.told import say, tell  # noqa: E402
 from bench.transports import A_SECOND, SETTLING_SECONDS, ask, process, until  # noqa: E402
 from rolecall import App, Worker, WorkerOptions, migrate  # noqa: E402
 

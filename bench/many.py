@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.herd import app  # noqa: E402 - this file is run as a script
 from bench.processes import cpu_of_server  # noqa: E402
+from bench.progress import say, tell  # noqa: E402
 from bench.server import OPTIONS, Server, throw_away_server  # noqa: E402
-from bench.told import say, tell  # noqa: E402
 from bench.transports import ask  # noqa: E402
 from rolecall import migrate  # noqa: E402
 from rolecall.db.connect import connect_async  # noqa: E402
@@ -45,7 +45,7 @@ from rolecall.model.outcomes import Completed  # noqa: E402
 from rolecall.model.workers import Condition  # noqa: E402
 from rolecall.sql import claims, duties, roles, workers  # noqa: E402
 from rolecall.sql.statement import Statement  # noqa: E402
-from rolecall.wake.waker import DEAF_INTERVAL, PaceOptions  # noqa: E402
+from rolecall.transport.waker import DEAF_INTERVAL, PaceOptions  # noqa: E402
 from rolecall.worker.options import WorkerOptions  # noqa: E402
 from rolecall.worker.wiring import LOOK_EVERY  # noqa: E402
 from tests.servers import bouncing  # noqa: E402
@@ -65,7 +65,7 @@ NAMES = tuple(duty.name for duty in DUTIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Measurement:
     """One measurement: Postgres's CPU seconds and bytes of WAL, and the work that was done meanwhile."""
 
     title: str
@@ -127,7 +127,7 @@ def enrolled(server: Server, number: int) -> list[int]:
     return ids
 
 
-async def measured(server: Server, pooled: str, fleet: Fleet, number: int, share: float) -> list[Told]:
+async def measured(server: Server, pooled: str, fleet: Fleet, number: int, share: float) -> list[Measurement]:
     """Measure quiet and deaf idle workers, and working ones."""
     connections = [await connect_async(pooled, "many") for _ in range(CLIENTS)]
     try:
@@ -160,7 +160,7 @@ async def resting(
     wanted: Mapping[Callable[[], Statement[Any]], float],
     title: str,
     share: float,
-) -> Told:
+) -> Measurement:
     """Send a fraction of what idle workers send."""
     sent = Counter[str]()
     pause = len(connections) / (share * sum(wanted.values()))
@@ -179,7 +179,7 @@ async def resting(
     with server.connect(server.dsn) as own:
         began, cpu, wal = time.monotonic(), cpu_of_server(server.postmaster), written(own)
         await asyncio.gather(*map(idle, connections))
-        told = Told(
+        figures = Measurement(
             title=title,
             share=share,
             seconds=time.monotonic() - began,
@@ -188,11 +188,14 @@ async def resting(
             statements=sent.total(),
             tasks=0,
         )
-    say(f"{title}: {told.statements / told.seconds:,.0f} statements/s cost {told.cpu / told.seconds:.1%} of a core")
-    return told
+    say(
+        f"{title}: {figures.statements / figures.seconds:,.0f} statements/s cost "
+        f"{figures.cpu / figures.seconds:.1%} of a core"
+    )
+    return figures
 
 
-async def working(server: Server, connections: Sequence[AsyncConnection], fleet: Fleet) -> Told:
+async def working(server: Server, connections: Sequence[AsyncConnection], fleet: Fleet) -> Measurement:
     """Claim and finish a few tasks at a time, in the name of one worker after the other, until all are done."""
     calls = done = 0
 
@@ -214,7 +217,7 @@ async def working(server: Server, connections: Sequence[AsyncConnection], fleet:
         server.analyze()
         began, cpu, wal = time.monotonic(), cpu_of_server(server.postmaster), written(own)
         await asyncio.gather(*map(work, connections))
-        told = Told(
+        figures = Measurement(
             title="at work",
             share=1.0,
             seconds=time.monotonic() - began,
@@ -223,8 +226,8 @@ async def working(server: Server, connections: Sequence[AsyncConnection], fleet:
             statements=calls,
             tasks=done,
         )
-    say(f"{told.tasks:,} tasks, {told.cpu / told.tasks * 1e6:.0f} us of Postgres' time each")
-    return told
+    say(f"{figures.tasks:,} tasks, {figures.cpu / figures.tasks * 1e6:.0f} us of Postgres' time each")
+    return figures
 
 
 def filled() -> Jsonb:
@@ -248,28 +251,28 @@ REST = (
 WORK = ("at work", "tasks/s", "claims and finishes/s", "Postgres' us a task", "us a claim or finish", "WAL a task")
 
 
-def rest_row(told: Told) -> list[str]:
-    rate = told.statements / told.seconds
+def rest_row(figures: Measurement) -> list[str]:
+    rate = figures.statements / figures.seconds
     return [
-        told.title,
-        f"{told.share:.3f}",
+        figures.title,
+        f"{figures.share:.3f}",
         f"{rate:,.0f}",
-        f"{told.cpu / told.seconds * 100:.0f}",
-        f"{told.cpu / told.statements * 1e6:.0f}",
-        f"{rate / told.share:,.0f}",
-        f"{told.cpu / told.seconds / told.share:.2f}",
-        f"{told.wal / told.seconds / told.share / 1000:,.0f}",
+        f"{figures.cpu / figures.seconds * 100:.0f}",
+        f"{figures.cpu / figures.statements * 1e6:.0f}",
+        f"{rate / figures.share:,.0f}",
+        f"{figures.cpu / figures.seconds / figures.share:.2f}",
+        f"{figures.wal / figures.seconds / figures.share / 1000:,.0f}",
     ]
 
 
-def work_row(told: Told) -> list[str]:
+def work_row(figures: Measurement) -> list[str]:
     return [
         f"{A_CLAIM} tasks a claim",
-        f"{told.tasks / told.seconds:,.0f}",
-        f"{told.statements / told.seconds:,.0f}",
-        f"{told.cpu / told.tasks * 1e6:.0f}",
-        f"{told.cpu / told.statements * 1e6:.0f}",
-        f"{told.wal / told.tasks:,.0f} bytes",
+        f"{figures.tasks / figures.seconds:,.0f}",
+        f"{figures.statements / figures.seconds:,.0f}",
+        f"{figures.cpu / figures.tasks * 1e6:.0f}",
+        f"{figures.cpu / figures.statements * 1e6:.0f}",
+        f"{figures.wal / figures.tasks:,.0f} bytes",
     ]
 
 

@@ -28,7 +28,7 @@ from bench.full_pool import FullPool, full_pool  # noqa: E402 - this file is run
 from bench.processes import cpu_of_server, cpu_of_sessions  # noqa: E402
 from bench.server import Server, server_in, throw_away_server  # noqa: E402
 from bench.watched import Site, looking_at, serving, working  # noqa: E402
-from rolecall.model.pages import write_cursor  # noqa: E402
+from rolecall.model.operator.pages import write_cursor  # noqa: E402
 from tests.web.matrix import read_table  # noqa: E402
 
 ROUTES = ROOT / "tests" / "dashboard" / "routes.txt"

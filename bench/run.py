@@ -120,8 +120,8 @@ def _tell(record: Record) -> None:
         "p50": "p50 {:.2f} ms",
     }
     values = {name: getattr(record, name) for name in figures}
-    said = [figures[name].format(value) for name, value in values.items() if value is not None]
-    line = record.problem or " ".join(said)
+    result = [figures[name].format(value) for name, value in values.items() if value is not None]
+    line = record.problem or " ".join(result)
     print(f"{time.strftime('%T')} {record.peer:<18} {record.work:<36} {line}", file=sys.stderr, flush=True)
 
 

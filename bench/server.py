@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import psycopg
 
-from rolecall.db.embedded.server import EmbeddedServer
-from rolecall.db.embedded.start import ServerOptions
+from rolecall.embedded.server import EmbeddedServer
+from rolecall.embedded.start import ServerOptions
 from tools.debian import SUPERUSER, cluster
 from tools.errors import SetupError
 from tools.servers import find

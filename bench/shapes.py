@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.peers import Peer, known_peers  # noqa: E402 - this file is run as a script
+from bench.progress import say, tell  # noqa: E402
 from bench.record import Record, Sizes  # noqa: E402
 from bench.run import PEERS, heading, prepared  # noqa: E402
 from bench.server import Server, throw_away_server  # noqa: E402
-from bench.told import say, tell  # noqa: E402
 from bench.works import Round  # noqa: E402
 
 QUICK_SHARE = 5

@@ -42,9 +42,9 @@ def serving(server: Server) -> Iterator[Site]:
     with _process(server, "serve", "--app", APP, "--port", "0", "--json") as process:
         lines = iter(process.stdout or ())
         document = "".join([next(lines), *takewhile(lambda line: line != "}\n", lines), "}"])
-        told = json.loads(document)
-        token = Path(told["token_file"]).read_text(encoding="ascii").strip()
-        yield Site(address=f"{told['http']}/enter?token={token}", session=process.pid)
+        result = json.loads(document)
+        token = Path(result["token_file"]).read_text(encoding="ascii").strip()
+        yield Site(address=f"{result['http']}/enter?token={token}", session=process.pid)
 
 
 @contextmanager

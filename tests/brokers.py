@@ -63,7 +63,7 @@ class Broker:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Stop it in order, as an administrator does."""
+        """Stop the server cleanly, as an administrator does."""
         self._end(signal.SIGTERM)
 
     def freeze(self) -> None:

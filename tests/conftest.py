@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from tests.brokers import nats_server, redis_server
 from tests.hangups import heeded_hangups
 from tests.logs import restored_logging
+from tests.loops import pytest_configure
 from tests.servers import debian_postgres, pgbouncer
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "heeded_hangups",
     "nats_server",
     "pgbouncer",
+    "pytest_configure",
     "redis_server",
     "restored_logging",
 ]

@@ -10,10 +10,11 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def restored_logging() -> Iterator[None]:
-    """Put the handlers and the level of the root back after each test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    """Put the handlers of the root, and the levels of the root and of Rolecall back after each test."""
+    root, ours = logging.getLogger(), logging.getLogger("rolecall")
+    handlers, levels = root.handlers[:], (root.level, ours.level)
     yield
     root.handlers[:] = handlers
     # Not the attribute: loggers remember for which levels they are on until this is called.
-    root.setLevel(level)
+    for logger, level in zip((root, ours), levels, strict=True):
+        logger.setLevel(level)

@@ -17,6 +17,7 @@ CHECKS = {
     "sql": ["python", "-m", "tools.sql_headers"],
     "house": ["python", "-m", "tools.house"],
     "prose": ["python", "-m", "tools.prose"],
+    "words": ["python", "-m", "tools.screen_words"],
     "spelling": ["codespell"],
 }
 FIXES = {

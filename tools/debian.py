@@ -18,7 +18,7 @@ from tempfile import gettempdir, mkdtemp
 
 import psycopg
 
-from rolecall.db.embedded.process import Account, server_account
+from rolecall.embedded.process import Account, server_account
 from rolecall.testing import memory
 from rolecall.testing.servers import VARIABLE
 from tools.offences import ROOT

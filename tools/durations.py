@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +59,15 @@ class Durations:
         files = {
             name: cost for name, cost in self.files.items() if not roots or any(_leads(root, name) for root in roots)
         }
-        return Durations(cores=self.cores, processes=self.processes, files=files)
+        return self._with(files)
+
+    def among(self, names: Collection[str]) -> Durations:
+        """Return the costs of these files, without those that are not recorded."""
+        return self._with({name: cost for name, cost in self.files.items() if name in names})
+
+    def merge(self, measured: Durations) -> Durations:
+        """Add files that were measured later, with any number of processes."""
+        return self._with({**self.files, **measured.files})
 
     def tests(self) -> int:
         """Return the number of tests."""
@@ -71,9 +79,13 @@ class Durations:
         return START_SECONDS + work * self.cores / cores
 
     def cheapest(self, seconds: float) -> Durations:
-        """Return the files that fit into this time: the cheapest of each folder, then those with the cheapest tests."""
-        chosen = {min(each, key=lambda name: self.files[name].seconds) for each in by_folder(self.files).values()}
-        for name in sorted(self.files, key=lambda name: self.files[name].seconds / self.files[name].tests):
+        """Return the files that fit into this time: the cheapest of each folder, then those with the cheapest tests.
+
+        Files that take more than a tenth of the time are left out, because other processes could not share the work.
+        """
+        costs = {name: cost for name, cost in self.files.items() if cost.seconds <= seconds / 10}
+        chosen = {min(each, key=lambda name: costs[name].seconds) for each in by_folder(costs).values()}
+        for name in sorted(costs, key=lambda name: costs[name].seconds / costs[name].tests):
             attempt = self._of(chosen | {name})
             if attempt.seconds(cores=self.cores) <= seconds:
                 chosen.add(name)
@@ -81,7 +93,9 @@ class Durations:
 
     def _of(self, names: Iterable[str]) -> Durations:
         # Sorted, because processes must choose the same files, and the sum of floats depends on their order.
-        files = {name: self.files[name] for name in sorted(names)}
+        return self._with({name: self.files[name] for name in sorted(names)})
+
+    def _with(self, files: Mapping[str, Cost]) -> Durations:
         return Durations(cores=self.cores, processes=self.processes, files=files)
 
 

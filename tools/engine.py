@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path("src/rolecall")
@@ -150,15 +151,29 @@ class Engine:
         named = [self.by_name[name] for name in dict.fromkeys(NAME.findall(sql_object.code)) if name in self.by_name]
         return [other for other in named if sql_object.calls(other)]
 
+    def functions_called_by(self, name: str) -> set[str]:
+        """Return the functions that a function may call directly; what a view calls does not count."""
+        return {other.name for other in self.objects_called_by(self.by_name[name]) if other.kind != "view"}
+
     def reachable_from(self, names: Iterable[str]) -> set[str]:
         """Return the functions that any of these may call, directly or indirectly, including these."""
         reachable: set[str] = set()
         ahead = self.by_name.keys() & set(names)
         while ahead:
             reachable |= ahead
-            called_objects = [sql_object for name in ahead for sql_object in self.objects_called_by(self.by_name[name])]
-            ahead = {sql_object.name for sql_object in called_objects if sql_object.kind != "view"} - reachable
+            ahead = set().union(*map(self.functions_called_by, ahead)) - reachable
         return reachable
+
+    def longest_path_from(self, name: str) -> list[str]:
+        """Return the longest chain of calls that begins with a function. A function that calls itself counts once.
+
+        Raises graphlib.CycleError if functions call each other in a circle.
+        """
+        called = {each: self.functions_called_by(each) for each in self.reachable_from({name})}
+        longest: dict[str, list[str]] = {}
+        for each in TopologicalSorter(called).static_order():
+            longest[each] = [each, *max((longest[other] for other in sorted(called[each])), key=len, default=[])]
+        return longest[name]
 
 
 def objects_of(file: Path) -> list[SqlObject]:

@@ -1,4 +1,4 @@
-"""Writes the three files in `locks`: the runtime, the development, and the installer packages.
+"""Writes the files in `locks`: the runtime packages, their lowest versions, the development and installer packages.
 
 Each file serves all platforms and every Python from 3.11. It contains names, versions and hashes, but no addresses.
 """
@@ -27,6 +27,11 @@ SIDE_INDEXES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 LOCKS = {
     "locks/run.lock": OURS,
     "locks/dev.lock": (*OURS, "--constraint=locks/run.lock", "--group=pyproject.toml:dev"),
+    "locks/lowest.lock": (
+        *OURS,
+        "--resolution=lowest-direct",
+        "--group=pyproject.toml:test",
+    ),
     "locks/bootstrap.lock": ("--group=pyproject.toml:bootstrap",),
 }
 

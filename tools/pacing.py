@@ -2,7 +2,9 @@
 
     ./dev test --fast               run the files that fit into three minutes on two cores; lists those left out
     ./dev test --rest               run the other files, the slowest first
-    ./dev test --record-durations   run all files, then write tests/durations.json
+    ./dev test --record-durations   run all files, or the given ones, and record them in tests/durations.json
+
+--fast leaves out the files that are not in the record, because it could not keep to its time otherwise.
 
 All processes of pytest-xdist choose the same files, because they read the same record. Only the first one prints.
 """
@@ -30,29 +32,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pacing")
     group.addoption("--fast", action="store_true", help="run only the files that fit into three minutes on two cores")
     group.addoption("--rest", action="store_true", help="only what --fast leaves out, the slowest files first")
-    group.addoption("--record-durations", action="store_true", help=f"write {SHARED} anew")
+    group.addoption("--record-durations", action="store_true", help=f"record the run files in {SHARED}")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     root = config.rootpath
     shared = Durations.read(root / SHARED)
+    files = _test_files(config)
     if config.option.fast:
-        config.pluginmanager.register(Fast(root, shared, shared.cheapest(FAST_SECONDS)), "rolecall-fast")
+        config.pluginmanager.register(Fast(root, files, shared.among(files)), "rolecall-fast")
     elif config.option.rest:
-        config.pluginmanager.register(Rest(root, shared), "rolecall-rest")
+        config.pluginmanager.register(Rest(root, shared.among(files)), "rolecall-rest")
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if isinstance(reporter, TerminalReporter) and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Pacing(config, reporter, shared), "rolecall-pacing")
 
 
-class Fast:
-    """Deselects the files that do not fit into the time. New files, which the record lacks, are run."""
+def _test_files(config: pytest.Config) -> set[str]:
+    root = config.rootpath
+    folders = config.getini("testpaths") or ["tests"]
+    return {path.relative_to(root).as_posix() for each in folders for path in (root / each).rglob("test_*.py")}
 
-    def __init__(self, root: Path, known: Durations, chosen: Durations) -> None:
+
+class Fast:
+    """Deselects the files that do not fit into the time, and those whose duration is unknown."""
+
+    def __init__(self, root: Path, files: set[str], known: Durations) -> None:
         self.known = known
-        self.chosen = chosen
-        self._left_out = {root / name for name in known.files.keys() - chosen.files.keys()}
+        self.chosen = known.cheapest(FAST_SECONDS)
+        self._unknown = files - known.files.keys()
+        self._left_out = {root / name for name in files - self.chosen.files.keys()}
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         return True if collection_path in self._left_out else None
@@ -66,7 +76,8 @@ class Fast:
             if len(names) > kept[folder]
         ]
         tests = self.known.tests() - self.chosen.tests()
-        return f"--fast leaves out {tests:,} of {self.known.tests():,} tests, in files of " + ", ".join(parts)
+        unknown = f", and {len(self._unknown)} files that are not recorded" if self._unknown else ""
+        return f"--fast leaves out {tests:,} of {self.known.tests():,} tests, in files of {', '.join(parts)}{unknown}"
 
 
 class Rest:
@@ -74,7 +85,7 @@ class Rest:
 
     def __init__(self, root: Path, known: Durations) -> None:
         self._root = root
-        self._known = known
+        self._known = known.files
         self._left_out = {root / name for name in known.cheapest(FAST_SECONDS).files}
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
@@ -85,7 +96,7 @@ class Rest:
         items.sort(key=self._seconds, reverse=True)
 
     def _seconds(self, item: pytest.Item) -> float:
-        cost = self._known.files.get(item.path.relative_to(self._root).as_posix())
+        cost = self._known.get(item.path.relative_to(self._root).as_posix())
         return cost.seconds if cost else math.inf
 
 
@@ -96,6 +107,7 @@ class Pacing:
         self._config = config
         self._reporter = reporter
         own = Durations.read(config.rootpath / OWN)
+        self._shared = shared
         self._known = own if own.files else shared
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._tests: Counter[str] = Counter()
@@ -157,22 +169,27 @@ class Pacing:
             self._say(f"NOT RUN {name}: {number} of {self._expected[name]} tests")
 
     def pytest_sessionfinish(self) -> None:
-        if self._is_partial() or self._tests.total() < self._number:
+        if self._has_deselected() or self._tests.total() < self._number:
             return
         record = Durations(
             cores=os.cpu_count() or 1,
             processes=self._config.getoption("numprocesses", None) or 1,
             files={name: Cost(number, self._seconds[name]) for name, number in self._tests.items()},
         )
-        for path in (OWN, *([SHARED] if self._config.option.record_durations else [])):
-            record.write(self._config.rootpath / path)
+        root = self._config.rootpath
+        if not self._places():
+            record.write(root / OWN)
+        if self._config.option.record_durations:
+            kept = self._shared.among(_test_files(self._config))
+            (kept.merge(record) if self._places() else record).write(root / SHARED)
 
     def _places(self) -> list[str]:
         return [] if self._config.args_source is not pytest.Config.ArgsSource.ARGS else list(self._config.args)
 
-    def _is_partial(self) -> bool:
+    def _has_deselected(self) -> bool:
         option = self._config.option
-        return bool(option.fast or option.rest or option.keyword or option.markexpr or self._places())
+        one_test = any("::" in place for place in self._places())
+        return bool(option.fast or option.rest or option.keyword or option.markexpr or one_test)
 
     def _tell_progress(self) -> None:
         now = time.monotonic()

@@ -38,6 +38,7 @@ SKIPPED = (
     "CHANGELOG.md",
     "docs/reference/schema.sql",
     "src/rolecall/sql/migrations/0001_schema.sql",
+    "apps/storecrawl/src/storecrawl/migrations/0001_schema.sql",
     "src/rolecall/web/dashboard/assets/vendor",
     "packages/rolecall-import/tests/samples",
     "tests/architecture/test_prose.py",

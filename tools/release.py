@@ -1,8 +1,8 @@
 """Builds a release and checks it. Uploads nothing and creates no tag.
 
 All distributions must have the same version, the changelog must have a section for it with entries, nothing may be
-left under "Unreleased", and the work tree must have no changes. The metadata of each file must be valid. Prints the
-commands that tag and upload the release.
+left under "Unreleased", and the work tree must have no changes. The metadata of each file must be valid. A
+software bill of materials is added. Prints the commands that tag and upload the release.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from packaging.metadata import Metadata
 
 from tools import bootstrap
 from tools.offences import ROOT
+from tools.sbom import write_sbom
 
 Kind = Literal["sdist", "wheel"]
 DIST = ROOT / "dist"
@@ -30,20 +31,21 @@ SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def main() -> int:
-    """Check the tree, build all distributions into `dist/`, and check them; return 1 if there is a problem."""
+    """Check the tree, build all files into `dist/`, and check them; return 1 if there is a problem."""
     versions = {_metadata(folder)["version"] for folder in PROJECTS.values()}
     problems = [*version_problems(versions), *changelog_problems((ROOT / "CHANGELOG.md").read_text("utf-8"), versions)]
     problems += tree_problems(ROOT)
     if not problems:
+        [version] = versions
         shutil.rmtree(DIST, ignore_errors=True)
-        for file in (build(project, kind, DIST) for project in PROJECTS for kind in KINDS):
-            problems += metadata_problems(file)
+        for file in build_release(version, DIST):
+            problems += [] if file.suffix == ".json" else metadata_problems(file)
             print(f"built {file.relative_to(ROOT)}")
     for problem in problems:
         print(f"release: {problem}", file=sys.stderr)
     if not problems:
-        [version] = versions
-        print(f"release {version} is ready: git tag v{version}, then upload dist/*")
+        upload = "upload dist/*.whl and dist/*.tar.gz"
+        print(f"release {version} is ready: git tag v{version}, {upload}, then ./dev schema --freeze")
     return bool(problems)
 
 
@@ -69,6 +71,15 @@ def tree_problems(root: Path) -> Iterator[str]:
     done = subprocess.run(["git", "status", "--porcelain"], cwd=root, check=True, capture_output=True, text=True)
     if done.stdout:
         yield "the work tree has uncommitted changes"
+
+
+def build_release(version: str, folder: Path) -> Iterator[Path]:
+    """Build all distributions and the software bill of materials into a folder, and yield each file."""
+    folder.mkdir(exist_ok=True)
+    for project in PROJECTS:
+        for kind in KINDS:
+            yield build(project, kind, folder)
+    yield write_sbom(version, folder)
 
 
 def build(project: str, kind: Kind, folder: Path) -> Path:

@@ -1,7 +1,8 @@
-"""Prints how many files a reader must open to follow a plain task from enqueue to finish, and a click on Retry.
+"""Prints how much a reader must read to follow a plain task from enqueue to finish, and a click on Retry.
 
 A profiler records the functions of `src/rolecall`; the server counts the calls of the engine's functions. Functions
-that are inlined are found in the text of their callers. `--files` lists all files.
+that are inlined are found in the text of their callers. `--files` lists all files. `walks.toml` has the bars: the
+highest figures that the tests accept, with the date and the reason of each change.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import logging
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -23,20 +26,23 @@ import psycopg
 
 from rolecall import App, Client, Worker, WorkerOptions
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.db.embedded.server import EmbeddedServer
 from rolecall.db.migrator import migrate
+from rolecall.embedded.server import EmbeddedServer
+from rolecall.sql.statement import Statement, single
 from rolecall.web import build
+from rolecall.worker.session import DatabaseSessions
 from tools.engine import NAME, Engine
 from tools.errors import SetupError
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = str(ROOT / "src" / "rolecall")
+BARS = ROOT / "tools" / "walks.toml"
 PATIENCE = 30.0
 # A session reports its statistics at most once a second.
 UNTOLD = 1.2
 AFTERWARDS = 0.05
 WARMED_UP = 2
-WALKS = 3
+WALKS = 6
 # Other databases of the server may belong to other tests.
 END_SESSIONS = """
 select pg_terminate_backend(pid, 5000) from pg_stat_activity
@@ -48,31 +54,51 @@ CALLED = "select distinct funcname from pg_stat_user_functions where schemaname 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """The functions on the way: Python functions by file, and the engine's files."""
+    """The functions on the way: Python functions by file, and the engine's by file.
+
+    `file_changes`: how often the next call is in another Python file. `depth`: the longest chain of SQL calls.
+    """
 
     name: str
     functions: dict[str, set[str]] = field(default_factory=dict)
     sql: dict[str, set[str]] = field(default_factory=dict)
+    file_changes: int = 0
+    depth: int = 0
 
     def __str__(self) -> str:
-        """Return the number of files and functions by language."""
-        parts = (("Python", self.functions), ("SQL", self.sql))
-        return f"{self.name}: " + "; ".join(
-            f"{len(files)} {kind} files, {sum(map(len, files.values()))} functions" for kind, files in parts if files
-        )
+        """Return the figures by language."""
+        parts = []
+        if self.functions:
+            parts.append(f"{len(self.functions)} Python files, {count(self.functions)} functions")
+        if self.file_changes:
+            parts.append(f"{self.file_changes} file changes")
+        if self.sql:
+            parts.append(f"{len(self.sql)} SQL files, {count(self.sql)} functions")
+        if self.depth:
+            parts.append(f"{self.depth} calls deep")
+        return f"{self.name}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The Python functions that were called, and the SQL that was sent to the engine."""
+    """The Python functions in the order of their calls, and the SQL names that were sent to the engine."""
 
-    functions: set[CodeType] = field(default_factory=set)
+    calls: list[CodeType] = field(default_factory=list)
     sql_names: set[str] = field(default_factory=set)
+
+    def copy(self) -> Recording:
+        """Return a recording that later calls do not change."""
+        return Recording(list(self.calls), set(self.sql_names))
 
     def clear(self) -> None:
         """Discard everything that was recorded so far."""
-        self.functions.clear()
+        self.calls.clear()
         self.sql_names.clear()
+
+    @property
+    def file_changes(self) -> int:
+        """How often the next call is in another file."""
+        return sum(one.co_filename != other.co_filename for one, other in pairwise(self.calls))
 
 
 def main() -> int:
@@ -84,6 +110,8 @@ def main() -> int:
         with psycopg.connect(dsn, autocommit=True) as connection:
             migrate(connection)
         walks = asyncio.run(walk(dsn, server.superuser_dsn("walks")))
+    for name, figure in figures(walks).items():
+        print(f"{name} {figure}, at most {bars()[name]}")
     for each in walks:
         print(each)
         if "--files" in sys.argv[1:]:
@@ -96,20 +124,60 @@ async def walk(dsn: str, superuser: str) -> list[Walk]:
     """Run a function with a profiler and with the statistics of the server."""
     with psycopg.connect(superuser, autocommit=True) as connection:
         connection.execute(f"alter database {connection.info.dbname} set track_functions = 'all'")
-        functions, sql_names = await a_plain_task(dsn, connection)
+        recordings = await a_plain_task(dsn, connection)
         called = {name for (name,) in connection.execute(CALLED)}
         retried = await a_click_on_retry(dsn)
+    # Functions of the task occur every time; a heartbeat may occur in one of the runs.
+    functions = set.intersection(*(set(each.calls) for each in recordings))
+    sql_names = set.intersection(*(each.sql_names for each in recordings))
     engine = Engine.read(ROOT)
     called &= engine.reachable_from(sql_names)
     sql = by_file(called | find_inlined(called, engine), engine)
     return [
-        Walk(name="a plain task", functions=functions, sql=sql),
+        Walk(
+            name="a plain task",
+            functions=functions_by_file(functions),
+            sql=sql,
+            file_changes=min(each.file_changes for each in recordings),
+        ),
+        Walk(name="one statement of a worker", functions=await one_statement(dsn)),
         Walk(name="a click on Retry", functions=retried),
-        Walk(name="all that finish may call", sql=by_file(engine.reachable_from({"finish"}), engine)),
+        Walk(
+            name="all that finish may call",
+            sql=by_file(engine.reachable_from({"finish"}), engine),
+            depth=len(engine.longest_path_from("finish")),
+        ),
     ]
 
 
-async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[dict[str, set[str]], set[str]]:
+def figures(walks: list[Walk]) -> dict[str, int]:
+    """Return the figures that have a bar, by the name of the bar."""
+    task, statement, retry, finish = walks
+    return {
+        "task_files": len(task.functions),
+        "task_functions": count(task.functions),
+        "task_file_changes": task.file_changes,
+        "task_sql_files": len(task.sql),
+        "task_sql_functions": count(task.sql),
+        "statement_calls": count(statement.functions),
+        "retry_files": len(retry.functions),
+        "finish_files": len(finish.sql),
+        "finish_functions": count(finish.sql),
+        "finish_depth": finish.depth,
+    }
+
+
+def bar_changes() -> dict[str, list[dict[str, Any]]]:
+    """Return the changes of each bar, oldest first: `value`, `date` and `reason`."""
+    return tomllib.loads(BARS.read_text("utf-8"))
+
+
+def bars() -> dict[str, int]:
+    """Return the present value of each bar."""
+    return {name: changes[-1]["value"] for name, changes in bar_changes().items()}
+
+
+async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> list[Recording]:
     """Follow tasks from enqueue until a warmed-up worker has finished them, and return what each of them uses."""
     app = App("walks")
 
@@ -135,13 +203,25 @@ async def a_plain_task(dsn: str, connection: psycopg.Connection[Any]) -> tuple[d
         for _ in range(WALKS):
             recording.clear()
             await one()
-            recordings.append(Recording(set(recording.functions), set(recording.sql_names)))
+            recordings.append(recording.copy())
         connection.execute(END_SESSIONS)
         worker.stop(now=True)
         await asyncio.wait_for(running, PATIENCE)
-    # Functions of the task occur every time; a heartbeat may occur in one of the runs.
-    functions = set.intersection(*(each.functions for each in recordings))
-    return functions_by_file(functions), set.intersection(*(each.sql_names for each in recordings))
+    return recordings
+
+
+async def one_statement(dsn: str) -> dict[str, set[str]]:
+    """Send a statement on a worker's session that is already connected."""
+    session = DatabaseSessions(dsn, deadline=PATIENCE).open("walks")
+    statement = Statement(query="select 1", read=single)
+    try:
+        await session.run(statement)
+        with profiler() as recording:
+            await session.run(statement)
+            functions = functions_by_file(set(recording.calls) - {single.__code__})
+    finally:
+        await session.close()
+    return functions
 
 
 async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
@@ -157,7 +237,7 @@ async def a_click_on_retry(dsn: str) -> dict[str, set[str]]:
         await browser.get(f"/tasks/{task_id}")
         with profiler() as recording:
             answer = await browser.post(f"/tasks/{task_id}/retry", headers={"origin": "http://test"})
-            functions = functions_by_file(recording.functions)
+            functions = functions_by_file(set(recording.calls))
     if not answer.is_redirect:
         raise SetupError(f"the response to a click on Retry was {answer.status_code}")
     return functions
@@ -170,7 +250,8 @@ def profiler() -> Iterator[Recording]:
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
-            recording.functions.add(frame.f_code)
+            if frame.f_code.co_filename.startswith(PACKAGE):
+                recording.calls.append(frame.f_code)
             if frame.f_code.co_name == "execute":
                 recording.sql_names.update(NAME.findall(str(frame.f_locals.get("query", ""))))
 
@@ -186,11 +267,16 @@ def profiler() -> Iterator[Recording]:
 def functions_by_file(codes: set[CodeType]) -> dict[str, set[str]]:
     """Return the functions of our package by file, without generated ones."""
     files: dict[str, set[str]] = {}
-    for code in set(codes):
-        if code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
+    for code in codes:
+        if not code.co_name.startswith("<"):
             place = str(Path(code.co_filename).relative_to(ROOT))
             files.setdefault(place, set()).add(code.co_qualname)
     return files
+
+
+def count(files: dict[str, set[str]]) -> int:
+    """Return the number of functions in all files."""
+    return sum(map(len, files.values()))
 
 
 def find_inlined(called: set[str], engine: Engine) -> set[str]:

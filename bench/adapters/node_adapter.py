@@ -49,9 +49,9 @@ class NodeAdapter(Adapter):
         """The query that counts the unfinished tasks in the database."""
 
     def versions(self) -> Mapping[str, str]:
-        said = subprocess.run([_node(), "--version"], capture_output=True, text=True, check=True).stdout
+        result = subprocess.run([_node(), "--version"], capture_output=True, text=True, check=True).stdout
         manifests = {name: json.loads((MODULES / name / "package.json").read_text()) for name in self.packages}
-        return {"node": said.strip()} | {name: manifest["version"] for name, manifest in manifests.items()}
+        return {"node": result.strip()} | {name: manifest["version"] for name, manifest in manifests.items()}
 
     def setup(self) -> None:
         self._finish(self._start("setup"))
@@ -89,8 +89,8 @@ class NodeAdapter(Adapter):
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
-    def _finish(self, script: subprocess.Popen[str], said: str | None = None) -> Mapping[str, Any]:
-        answer, problem = script.communicate(said)
+    def _finish(self, script: subprocess.Popen[str], result: str | None = None) -> Mapping[str, Any]:
+        answer, problem = script.communicate(result)
         if script.returncode:
             raise NodeFailed(problem[-800:] or answer[-800:])
         lines = [line for line in answer.splitlines() if line.startswith("{")]

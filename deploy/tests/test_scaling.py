@@ -13,7 +13,7 @@ from lightkube.resources.authorization_v1 import SubjectAccessReview
 
 from deploy.tests.control_plane import ControlPlane
 from deploy.tests.stage import Stage, open_stage, say
-from rolecall.scaling.kubernetes import DELETION_COST
+from rolecall.service.kubernetes import DELETION_COST
 
 SCALE = "/api/workers/k8s/scale"
 REPLICAS = "/api/workers/k8s/replicas"

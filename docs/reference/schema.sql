@@ -9,7 +9,8 @@ CREATE TYPE rolecall.claim_terms AS (
 	roles text[],
 	handlers text[],
 	ahead boolean,
-	run integer
+	run integer,
+	free_slots integer
 );
 CREATE TYPE rolecall.claimed_task AS (
 	id bigint,
@@ -31,7 +32,8 @@ CREATE TYPE rolecall.claimed_task AS (
 	parent_id bigint,
 	last_error text,
 	key_slot integer,
-	expires_seconds double precision
+	expires_seconds double precision,
+	fire_time timestamp with time zone
 );
 CREATE TYPE rolecall.task_state AS ENUM (
     'blocked',
@@ -61,7 +63,8 @@ CREATE TYPE rolecall.floor AS (
 CREATE TYPE rolecall.key_room AS (
 	key text,
 	capacity integer,
-	free smallint[]
+	free smallint[],
+	has_more boolean
 );
 CREATE TYPE rolecall.need_rule AS ENUM (
     'fail',
@@ -77,7 +80,8 @@ CREATE TYPE rolecall.place AS (
 	priority integer,
 	scheduled_for timestamp with time zone,
 	needed boolean,
-	on_failure rolecall.child_rule
+	on_failure rolecall.child_rule,
+	fire_time timestamp with time zone
 );
 CREATE TYPE rolecall.scope AS ENUM (
     'own',
@@ -99,7 +103,8 @@ CREATE TYPE rolecall.task_filter AS (
 	created_from timestamp with time zone,
 	created_to timestamp with time zone,
 	finished_from timestamp with time zone,
-	finished_to timestamp with time zone
+	finished_to timestamp with time zone,
+	error_group bigint
 );
 CREATE TABLE rolecall.tasks (
     id bigint NOT NULL,
@@ -143,7 +148,8 @@ CREATE TABLE rolecall.tasks (
     result jsonb,
     step_number integer,
     trace_context text,
-    expires_at timestamp with time zone
+    expires_at timestamp with time zone,
+    fire_time timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_analyze_scale_factor='0.05', autovacuum_vacuum_cost_delay='0', fillfactor='45');
 CREATE TABLE rolecall.schedules (
@@ -183,6 +189,7 @@ CREATE TABLE rolecall.schedules (
 );
 CREATE TABLE rolecall.history (
     role text NOT NULL COLLATE pg_catalog."C",
+    handler text NOT NULL COLLATE pg_catalog."C",
     width integer NOT NULL,
     at timestamp with time zone NOT NULL,
     completed integer DEFAULT 0 NOT NULL,
@@ -199,6 +206,43 @@ CREATE TABLE rolecall.history (
     run_buckets smallint[] DEFAULT '{}'::smallint[] NOT NULL,
     run_counts integer[] DEFAULT '{}'::integer[] NOT NULL
 );
+CREATE TABLE rolecall.workers (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    roles text[] NOT NULL,
+    handlers text[] NOT NULL,
+    slots integer NOT NULL,
+    held integer DEFAULT 0 NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    heartbeat_at timestamp with time zone NOT NULL,
+    stopped_at timestamp with time zone,
+    is_dead boolean DEFAULT false NOT NULL,
+    host text,
+    pid integer,
+    version text,
+    pod text,
+    node text,
+    cpu double precision,
+    memory double precision,
+    memory_bytes bigint,
+    clock_ahead double precision,
+    backing_off text,
+    command text,
+    commanded_at timestamp with time zone,
+    following text,
+    intakes text[] DEFAULT '{}'::text[] NOT NULL,
+    pid_space text,
+    pid_started bigint,
+    sessions text,
+    unseen_since timestamp with time zone,
+    login text DEFAULT SESSION_USER NOT NULL,
+    app text,
+    release text,
+    CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
+    CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
+    CONSTRAINT slots_are_positive CHECK ((slots > 0))
+)
+WITH (fillfactor='50');
 CREATE FUNCTION rolecall.is_sound(p_task rolecall.tasks) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS $$
@@ -283,6 +327,8 @@ CREATE TABLE rolecall.finished_tasks (
     timeout interval,
     trace_context text,
     expires_at timestamp with time zone,
+    fire_time timestamp with time zone,
+    error_group bigint,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 )
@@ -297,42 +343,6 @@ CREATE TABLE rolecall.lines (
     misfit_for text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT priority_is_between_minus_100_and_100 CHECK (((priority >= '-100'::integer) AND (priority <= 100)))
 );
-CREATE TABLE rolecall.workers (
-    id bigint NOT NULL,
-    name text NOT NULL,
-    roles text[] NOT NULL,
-    handlers text[] NOT NULL,
-    slots integer NOT NULL,
-    held integer DEFAULT 0 NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    heartbeat_at timestamp with time zone NOT NULL,
-    stopped_at timestamp with time zone,
-    host text,
-    pid integer,
-    version text,
-    pod text,
-    node text,
-    cpu double precision,
-    memory double precision,
-    memory_bytes bigint,
-    clock_ahead double precision,
-    backing_off text,
-    command text,
-    commanded_at timestamp with time zone,
-    following text,
-    intakes text[] DEFAULT '{}'::text[] NOT NULL,
-    pid_space text,
-    pid_started bigint,
-    sessions text,
-    unseen_since timestamp with time zone,
-    login text DEFAULT SESSION_USER NOT NULL,
-    app text,
-    release text,
-    CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
-    CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
-    CONSTRAINT slots_are_positive CHECK ((slots > 0))
-)
-WITH (fillfactor='50');
 CREATE TABLE rolecall.retention (
     kind text NOT NULL COLLATE pg_catalog."C",
     keep interval,
@@ -426,6 +436,7 @@ CREATE TABLE rolecall.declarations (
     release text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
+    digest text,
     CONSTRAINT kind_is_known CHECK ((kind = ANY (ARRAY['schedule'::text, 'key'::text, 'role'::text, 'handler'::text])))
 );
 CREATE TABLE rolecall.duties (
@@ -439,6 +450,30 @@ CREATE TABLE rolecall.duties (
     CONSTRAINT only_an_unfinished_duty_has_an_error CHECK (((error IS NULL) OR (unfinished_since IS NOT NULL)))
 )
 WITH (fillfactor='50');
+CREATE TABLE rolecall.error_groups (
+    id bigint NOT NULL,
+    handler text NOT NULL COLLATE pg_catalog."C",
+    type text,
+    message text NOT NULL,
+    frame text,
+    state text DEFAULT 'new'::text NOT NULL,
+    state_at timestamp with time zone NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    failed bigint NOT NULL,
+    retried bigint NOT NULL,
+    sample_id bigint NOT NULL,
+    first_release text,
+    last_release text,
+    CONSTRAINT state_is_one_that_operators_know CHECK ((state = ANY (ARRAY['new'::text, 'muted'::text, 'resolved'::text])))
+);
+CREATE TABLE rolecall.error_hours (
+    group_id bigint NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    failed integer NOT NULL,
+    retried integer NOT NULL
+);
 CREATE TABLE rolecall.finished_counts (
     day date NOT NULL,
     line_id integer NOT NULL,
@@ -478,6 +513,8 @@ CREATE TABLE rolecall.finished_tasks_default (
     timeout interval,
     trace_context text,
     expires_at timestamp with time zone,
+    fire_time timestamp with time zone,
+    error_group bigint,
     CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
     CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
@@ -561,6 +598,19 @@ CREATE TABLE rolecall.needs (
     on_failure rolecall.need_rule NOT NULL,
     outcome rolecall.task_state
 );
+CREATE TABLE rolecall.new_failures (
+    group_id bigint NOT NULL,
+    handler text NOT NULL COLLATE pg_catalog."C",
+    type text,
+    message text NOT NULL,
+    frame text,
+    at timestamp with time zone NOT NULL,
+    failed integer NOT NULL,
+    retried integer NOT NULL,
+    sample_id bigint NOT NULL,
+    worker_id bigint
+);
+ALTER TABLE ONLY rolecall.new_failures REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.people (
     id bigint NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -634,6 +684,7 @@ CREATE TABLE rolecall.server_epoch (
     only_row boolean DEFAULT true NOT NULL,
     postmaster_started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
+    clock_steps integer DEFAULT 0 NOT NULL,
     CONSTRAINT there_is_only_one_row CHECK (only_row)
 );
 CREATE TABLE rolecall.sessions (
@@ -715,10 +766,14 @@ ALTER TABLE ONLY rolecall.declarations
     ADD CONSTRAINT declarations_pkey PRIMARY KEY (app, release, kind, name);
 ALTER TABLE ONLY rolecall.duties
     ADD CONSTRAINT duties_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY rolecall.error_groups
+    ADD CONSTRAINT error_groups_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY rolecall.error_hours
+    ADD CONSTRAINT error_hours_pkey PRIMARY KEY (group_id, hour);
 ALTER TABLE ONLY rolecall.handlers
     ADD CONSTRAINT handlers_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY rolecall.history
-    ADD CONSTRAINT history_pkey PRIMARY KEY (role, width, at);
+    ADD CONSTRAINT history_pkey PRIMARY KEY (role, width, at, handler);
 ALTER TABLE ONLY rolecall.history_until
     ADD CONSTRAINT history_until_pkey PRIMARY KEY (only_row);
 ALTER TABLE rolecall.tasks
@@ -775,15 +830,18 @@ ALTER TABLE ONLY rolecall.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 CREATE INDEX api_keys_by_person ON rolecall.api_keys USING btree (person_id) WHERE (person_id IS NOT NULL);
 CREATE INDEX audit_log_by_time ON rolecall.audit_log USING btree (at);
+CREATE INDEX error_groups_by_time ON rolecall.error_groups USING btree (last_at, id);
 CREATE INDEX finished_counts_by_day ON rolecall.finished_counts USING btree (day);
 CREATE INDEX finished_tasks_by_chain ON ONLY rolecall.finished_tasks USING btree (chain_id, chain_index) WHERE (chain_index > 0);
 CREATE INDEX finished_tasks_by_dedupe_key ON ONLY rolecall.finished_tasks USING btree (dedupe_key, created_at) WHERE (dedupe_key IS NOT NULL);
+CREATE INDEX finished_tasks_by_error ON ONLY rolecall.finished_tasks USING btree (error_group, id) WHERE (error_group IS NOT NULL);
 CREATE INDEX finished_tasks_by_id ON ONLY rolecall.finished_tasks USING btree (id);
 CREATE INDEX finished_tasks_by_key ON ONLY rolecall.finished_tasks USING btree (key, id) WHERE (key IS NOT NULL);
 CREATE INDEX finished_tasks_by_parent ON ONLY rolecall.finished_tasks USING btree (parent_id, parent_fence) WHERE (parent_id IS NOT NULL);
 CREATE INDEX finished_tasks_by_time ON ONLY rolecall.finished_tasks USING brin (finished_at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX finished_tasks_default_chain_id_chain_index_idx ON rolecall.finished_tasks_default USING btree (chain_id, chain_index) WHERE (chain_index > 0);
 CREATE INDEX finished_tasks_default_dedupe_key_created_at_idx ON rolecall.finished_tasks_default USING btree (dedupe_key, created_at) WHERE (dedupe_key IS NOT NULL);
+CREATE INDEX finished_tasks_default_error_group_id_idx ON rolecall.finished_tasks_default USING btree (error_group, id) WHERE (error_group IS NOT NULL);
 CREATE INDEX finished_tasks_default_finished_at_idx ON rolecall.finished_tasks_default USING brin (finished_at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX finished_tasks_default_id_idx ON rolecall.finished_tasks_default USING btree (id);
 CREATE INDEX finished_tasks_default_key_id_idx ON rolecall.finished_tasks_default USING btree (key, id) WHERE (key IS NOT NULL);
@@ -791,6 +849,7 @@ CREATE INDEX finished_tasks_default_parent_id_parent_fence_idx ON rolecall.finis
 CREATE INDEX finished_tasks_not_completed ON ONLY rolecall.finished_tasks USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX finished_tasks_default_state_id_idx ON rolecall.finished_tasks_default USING btree (state, id) WHERE (state <> 'completed'::rolecall.task_state);
 CREATE INDEX handlers_with_defaults ON rolecall.handlers USING btree (name) WHERE ((key IS NOT NULL) OR (dedupe_key IS NOT NULL) OR (expires IS NOT NULL));
+CREATE INDEX history_with_failures ON rolecall.history USING btree (at) WHERE ((width = 10) AND (failed > 0));
 CREATE INDEX idle_marks_by_role ON rolecall.idle_marks USING btree (role, until);
 CREATE INDEX idle_marks_by_worker ON rolecall.idle_marks USING btree (worker_id, until);
 CREATE INDEX keys_with_a_capacity ON rolecall.keys USING btree (key) WHERE ((declared IS NOT NULL) OR (capacity IS NOT NULL));
@@ -827,6 +886,7 @@ CREATE INDEX tasks_tried_often ON rolecall.tasks USING btree (line_id) WHERE (at
 CREATE INDEX tasks_wanting_key ON rolecall.tasks USING btree (key, line_id, scheduled_for, id) WHERE ((state = 'pending'::rolecall.task_state) AND (key IS NOT NULL));
 ALTER INDEX rolecall.finished_tasks_by_chain ATTACH PARTITION rolecall.finished_tasks_default_chain_id_chain_index_idx;
 ALTER INDEX rolecall.finished_tasks_by_dedupe_key ATTACH PARTITION rolecall.finished_tasks_default_dedupe_key_created_at_idx;
+ALTER INDEX rolecall.finished_tasks_by_error ATTACH PARTITION rolecall.finished_tasks_default_error_group_id_idx;
 ALTER INDEX rolecall.finished_tasks_by_time ATTACH PARTITION rolecall.finished_tasks_default_finished_at_idx;
 ALTER INDEX rolecall.finished_tasks_by_id ATTACH PARTITION rolecall.finished_tasks_default_id_idx;
 ALTER INDEX rolecall.finished_tasks_by_key ATTACH PARTITION rolecall.finished_tasks_default_key_id_idx;

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from rolecall.app.schemas import Redacted
     from rolecall.client.async_client import AsyncClient
     from rolecall.client.sync_client import Client
-    from rolecall.db.embedded.errors import EmbeddedServerError
-    from rolecall.db.embedded.server import EmbeddedServer
     from rolecall.db.migrations import Migrations
     from rolecall.db.migrator import check, grant_roles, migrate
+    from rolecall.embedded.errors import EmbeddedServerError
+    from rolecall.embedded.server import EmbeddedServer
     from rolecall.hosting import running
     from rolecall.model.audit import Actor
     from rolecall.model.chains import Chain, ChainFilter
@@ -69,8 +69,9 @@ if TYPE_CHECKING:
     )
     from rolecall.model.findings import Finding, Severity
     from rolecall.model.handlers import TaskContext
-    from rolecall.model.insight import RoleCount
     from rolecall.model.keys import KeyCapacity
+    from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
+    from rolecall.model.operator.insight import RoleCount
     from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnreadableResult, UnstoredResult, WaitFor
     from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
     from rolecall.model.schedules import Schedule, stagger
@@ -115,8 +116,8 @@ else:
             "rolecall.app.schemas": ("Redacted",),
             "rolecall.client.async_client": ("AsyncClient",),
             "rolecall.client.sync_client": ("Client",),
-            "rolecall.db.embedded.errors": ("EmbeddedServerError",),
-            "rolecall.db.embedded.server": ("EmbeddedServer",),
+            "rolecall.embedded.errors": ("EmbeddedServerError",),
+            "rolecall.embedded.server": ("EmbeddedServer",),
             "rolecall.db.migrations": ("Migrations",),
             "rolecall.db.migrator": ("check", "grant_roles", "migrate"),
             "rolecall.hosting": ("running",),
@@ -173,7 +174,8 @@ else:
             ),
             "rolecall.model.findings": ("Finding", "Severity"),
             "rolecall.model.handlers": ("TaskContext",),
-            "rolecall.model.insight": ("RoleCount",),
+            "rolecall.model.operator.error_groups": ("ErrorGroup", "ErrorGroupFilter"),
+            "rolecall.model.operator.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),
             "rolecall.model.outcomes": (
                 "Cancel",
@@ -241,6 +243,8 @@ __all__ = [
     "EmbeddedServer",
     "EmbeddedServerError",
     "Enqueued",
+    "ErrorGroup",
+    "ErrorGroupFilter",
     "Event",
     "EventSink",
     "EventType",

@@ -66,5 +66,5 @@ def terminal_actor() -> Actor:
     try:
         login = os.getlogin()
     except OSError:
-        login = user  # nobody has logged in: a service, a container
+        login = user  # no login: a service, a container
     return Actor(name=user if login == user else f"{user} (logged in as {login})", via="cli")

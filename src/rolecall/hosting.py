@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rolecall.app import App
 from rolecall.client.async_client import AsyncClient
-from rolecall.client.pools import Source
+from rolecall.client.source import Source
 from rolecall.config import read_settings
 from rolecall.worker.options import WorkerOptions, worker_options
 from rolecall.worker.worker import Worker

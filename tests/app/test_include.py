@@ -98,14 +98,14 @@ def test_link_between_two_slices_is_resolved_when_both_are_included() -> None:
 
 
 async def test_lifespans_are_entered_in_order_and_exited_in_reverse() -> None:
-    told: list[str] = []
+    result: list[str] = []
 
     def telling(name: str) -> Lifespan:
         @asynccontextmanager
         async def lifespan() -> AsyncIterator[None]:
-            told.append(f"{name} in")
+            result.append(f"{name} in")
             yield
-            told.append(f"{name} out")
+            result.append(f"{name} out")
 
         return lifespan
 
@@ -114,22 +114,22 @@ async def test_lifespans_are_entered_in_order_and_exited_in_reverse() -> None:
     app.include(App("bank", lifespan=telling("bank")))
 
     async with app.lifespan(Workplace(dsn="")):
-        told.append("work")
+        result.append("work")
 
-    assert told == ["shop in", "mail in", "bank in", "work", "bank out", "mail out", "shop out"]
+    assert result == ["shop in", "mail in", "bank in", "work", "bank out", "mail out", "shop out"]
 
 
 async def test_lifespan_with_a_parameter_receives_its_workers_workplace() -> None:
-    told: list[Workplace] = []
+    result: list[Workplace] = []
 
     @asynccontextmanager
     async def lifespan(workplace: Workplace) -> AsyncIterator[None]:
-        told.append(workplace)
+        result.append(workplace)
         yield
 
     here = Workplace(dsn="postgresql://me:hidden@127.0.0.1/x", roles=("mail",))
     async with App("shop", lifespan=lifespan).lifespan(here):
-        assert told == [here]
+        assert result == [here]
 
     assert (here.serves_any("mail", "bank"), here.serves_any("bank")) == (True, False)
     assert Workplace(dsn="").serves_any("bank")

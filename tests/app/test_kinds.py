@@ -20,10 +20,9 @@ from rolecall import (
     UnreadableResult,
     UnstoredResult,
 )
-from rolecall.app.results import ResultType
-from rolecall.model.misfits import find_mismatch
-from rolecall.sql.documents import encode_result, read_result
-from rolecall.sql.encoding import encode
+from rolecall.app.signature import ResultType
+from rolecall.model.operator.misfits import find_mismatch
+from rolecall.sql.encoding import encode, encode_result, read_result
 from tests.kinds import KINDS, REFUSED, Base, Derived, Rights, name_of
 
 

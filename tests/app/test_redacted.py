@@ -12,10 +12,9 @@ import pytest
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr, field_validator
 
 from rolecall import App, InvalidDeclaration, InvalidPayload, Redacted, register_codec
-from rolecall.app.contracts import contract_of
 from rolecall.app.schemas import schema_of
 from rolecall.model.errors import ContractBroken
-from rolecall.model.misfits import find_mismatch
+from rolecall.model.operator.misfits import find_mismatch
 from rolecall.model.redaction import Redaction
 from rolecall.sql.encoding import encode
 from tests.secrets import CANARY, SHOWN, SIGN, Login, payload, program
@@ -124,9 +123,9 @@ def test_defaults_of_redacted_fields_are_not_shown(app: App) -> None:
 
 
 def test_result_is_redacted_by_the_return_annotation() -> None:
-    said = program().handlers["sync"].to_json()
+    output = program().handlers["sync"].to_json()
 
-    assert Redaction(said["result_schema"]).redact({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
+    assert Redaction(output["result_schema"]).redact({"number": 1, "pin": "x"}) == {"number": 1, "pin": SIGN}  # type: ignore[arg-type]  # a schema
 
 
 def test_handler_without_a_return_annotation_has_no_result_schema(app: App) -> None:
@@ -173,10 +172,10 @@ def test_model_error_hides_only_redacted_fields(app: App) -> None:
     @app.task
     def unlock(picky: Picky) -> None: ...
 
-    told = problem(unlock, picky={"name": "ada", "pin": CANARY})
+    result = problem(unlock, picky={"name": "ada", "pin": CANARY})
 
-    assert "name: Value error, not ada; pin: does not fit" in told
-    assert CANARY not in told
+    assert "name: Value error, not ada; pin: does not fit" in result
+    assert CANARY not in result
 
 
 def test_error_of_a_stored_payload_hides_redacted_values_too() -> None:
@@ -192,11 +191,11 @@ def test_stored_schema_check_reveals_no_value(app: App) -> None:
     @app.task
     def unlock(box: Box) -> None: ...
 
-    told = find_mismatch({"box": {"pin": CANARY}}, unlock.signature.schema)
+    result = find_mismatch({"box": {"pin": CANARY}}, unlock.signature.schema)
 
-    assert told is not None
-    assert "$.box.pin" in told
-    assert CANARY not in told
+    assert result is not None
+    assert "$.box.pin" in result
+    assert CANARY not in result
 
 
 def test_broken_contract_error_reveals_no_value(app: App) -> None:
@@ -204,8 +203,9 @@ def test_broken_contract_error_reveals_no_value(app: App) -> None:
     def unlock() -> Box:
         return Box(pin="a")
 
+    assert unlock.returns is not None
     with pytest.raises(ContractBroken) as broken:
-        contract_of(unlock, app.handlers).write_result({"pin": CANARY})
+        unlock.returns.write({"pin": CANARY})
 
     assert CANARY not in str(broken.value)
 

@@ -29,6 +29,11 @@ def promise(annotation: str | None) -> Contract:
     return contract(handler, annotation)
 
 
+def write(promised: Contract, result: object) -> None:
+    assert promised.returns is not None
+    promised.returns.write(result)
+
+
 def promise_in_batches(annotation: str) -> Contract:
     def handler(items: list[Row]) -> Any: ...
 
@@ -59,7 +64,7 @@ def contract(handler: Callable[..., Any], annotation: str | None, **options: Any
     ],
 )
 def test_result_of_the_declared_type_is_accepted(annotation: str, result: object) -> None:
-    promise(annotation).write_result(result)
+    write(promise(annotation), result)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def test_result_of_the_declared_type_is_accepted(annotation: str, result: object
 )
 def test_result_of_another_type_breaks_the_contract(annotation: str, result: object, problem: str) -> None:
     with pytest.raises(ContractBroken) as broken:
-        promise(annotation).write_result(result)
+        write(promise(annotation), result)
 
     assert (broken.value.code, broken.value.handler) == ("invalid_output", "handler")
     assert problem in str(broken.value.details["problem"])
@@ -101,9 +106,9 @@ def test_return_type_without_a_schema_is_rejected_at_the_definition(annotation: 
 def test_list_annotation_of_a_batch_declares_its_items(annotation: str, result: object) -> None:
     promised = promise_in_batches(annotation)
 
-    promised.write_result(result)
+    write(promised, result)
     with pytest.raises(ContractBroken, match="Expected `int"):
-        promised.write_result("one")
+        write(promised, "one")
 
 
 def test_payload_schema_does_not_contain_the_result_schema() -> None:

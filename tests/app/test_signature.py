@@ -10,13 +10,15 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 from uuid import UUID
 
 import msgspec
+import pydantic
 import pytest
 
 from rolecall import App, InvalidDeclaration, InvalidPayload
+from rolecall.model.operator.misfits import find_mismatch
 
 if TYPE_CHECKING:
     from somewhere import Context  # type: ignore[import-not-found]  # must not be imported at run time
@@ -37,6 +39,10 @@ class Store(msgspec.Struct):
 
 
 class Row(TypedDict):
+    n: int
+
+
+class Tolerant(pydantic.BaseModel):
     n: int
 
 
@@ -118,6 +124,106 @@ def test_invalid_payload_is_rejected_immediately(payload: dict[str, Any], proble
         define(handler).task(**payload)
 
     assert problem in str(refused.value)
+
+
+class Tagged(msgspec.Struct, tag=True):
+    n: int
+
+
+class OtherTagged(msgspec.Struct, tag=True):
+    text: str
+
+
+class Pair(NamedTuple):
+    first: Point
+    second: Point
+
+
+@dataclasses.dataclass
+class Branch:
+    leaf: int
+    below: list[Branch] = dataclasses.field(default_factory=list)
+
+
+NESTED: list[tuple[Any, Any, str]] = [
+    (Point, {"x": 1, "z": 2}, "unknown field `z` - at `$.value`"),
+    (Store, {"id": 1, "z": 2}, "unknown field `z` - at `$.value`"),
+    (Row, {"n": 1, "z": 2}, "unknown field `z` - at `$.value`"),
+    (Annotated[Point | None, msgspec.Meta(title="t")], {"x": 1, "z": 2}, "unknown field `z` - at `$.value`"),
+    (list[Point], [{"x": 1}, {"x": 1, "z": 2}], "unknown field `z` - at `$.value[...]`"),
+    (dict[str, Point], {"a": {"x": 1, "z": 2}}, "unknown field `z` - at `$.value[...]`"),
+    (tuple[int, Point], [1, {"x": 1, "z": 2}], "unknown field `z` - at `$.value[1]`"),
+    (Pair, [{"x": 1}, {"x": 1, "z": 2}], "unknown field `z` - at `$.value[1]`"),
+    (Tagged | OtherTagged, {"type": "Tagged", "n": 1, "text": "a"}, "unknown field `text` - at `$.value`"),
+    (Branch, {"leaf": 1, "below": [{"leaf": 2, "z": 2}]}, "unknown field `z` - at `$.value.below[...]`"),
+]
+
+
+@pytest.mark.parametrize(("shape", "value", "problem"), NESTED, ids=str)
+def test_unknown_nested_field_is_rejected(shape: Any, value: Any, problem: str) -> None:
+    definition = define(taking(shape))
+
+    with pytest.raises(InvalidPayload) as at_enqueue:
+        definition.task(value=value)
+    with pytest.raises(InvalidPayload) as at_run:
+        definition.decode(json.dumps({"value": value}))
+
+    assert problem in str(at_enqueue.value)
+    assert problem in str(at_run.value)
+
+
+@pytest.mark.parametrize(("shape", "value"), [(shape, value) for shape, value, _ in NESTED], ids=str)
+def test_schema_rejects_unknown_nested_fields_like_the_handler(shape: Any, value: Any) -> None:
+    strict = define(taking(shape)).signature.schema
+    lenient = define(taking(shape), extra="ignore").signature.schema
+
+    assert find_mismatch({"value": value}, strict) is not None
+    assert find_mismatch({"value": value}, lenient) is None
+
+
+def test_schema_of_a_pydantic_model_follows_the_model() -> None:
+    definition = define(taking(Tolerant))
+    definition.task(value={"n": 1, "z": 2})
+
+    assert find_mismatch({"value": {"n": 1, "z": 2}}, definition.signature.schema) is None
+
+
+@pytest.mark.parametrize(("shape", "value"), [(shape, value) for shape, value, _ in NESTED], ids=str)
+def test_unknown_nested_field_is_dropped_by_a_handler_that_ignores_them(shape: Any, value: Any) -> None:
+    definition = define(taking(shape), extra="ignore")
+
+    definition.task(value=value)
+    definition.decode(json.dumps({"value": value}))
+
+
+@pytest.mark.parametrize(
+    ("shape", "value"),
+    [
+        (Tagged | OtherTagged, {"type": "Tagged", "n": 1}),
+        (Branch, {"leaf": 1, "below": [{"leaf": 2}]}),
+        (dict[str, Any], {"free": {"z": 1}}),
+        (Point | None, None),
+    ],
+    ids=str,
+)
+def test_known_nested_fields_are_accepted(shape: Any, value: Any) -> None:
+    definition = define(taking(shape))
+
+    definition.decode(json.dumps(definition.task(value=value).payload))
+
+
+def test_unknown_field_of_a_batch_item_is_rejected() -> None:
+    def measure(points: list[Point]) -> None: ...
+
+    with pytest.raises(InvalidPayload, match="unknown field `z`"):
+        define(measure, batch=10).task(x=1, z=2)
+
+
+def taking(shape: Any) -> Callable[..., None]:
+    def handler(value: Any) -> None: ...
+
+    handler.__annotations__["value"] = shape
+    return handler
 
 
 @pytest.mark.parametrize("payload", ['{"number": "1"}', "{}", '{"number": 1, "odd": 2}', "[]", "nonsense"])
@@ -218,6 +324,20 @@ def generator(number: int) -> Any:
     yield number
 
 
+@functools.singledispatch
+def dispatched(number: int) -> None: ...
+def by_position(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*values: Any) -> Any:
+        return function(*values)
+
+    return call
+
+
+@by_position
+def wrapped(number: int) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
@@ -231,6 +351,8 @@ def generator(number: int) -> Any:
         (strange, "parameter lock: asyncio.locks.Event has no JSON schema"),
         (generator, "is a generator"),
         (len, "not a function"),
+        (dispatched, "singledispatch needs a positional value"),
+        (wrapped, "cannot be called by name: got an unexpected keyword argument 'number'"),
     ],
 )
 def test_signature_without_a_schema_is_rejected_at_the_definition(function: Callable[..., Any], problem: str) -> None:
@@ -297,8 +419,8 @@ def test_schema_contains_the_json_compatible_defaults() -> None:
 
     fields = define(handler).signature.schema["$defs"]["handler"]["properties"]
 
-    told = {name: field["default"] for name, field in fields.items() if "default" in field}
-    assert told == {"day": "today", "point": {"x": 1, "y": 2}}
+    result = {name: field["default"] for name, field in fields.items() if "default" in field}
+    assert result == {"day": "today", "point": {"x": 1, "y": 2}}
 
 
 def test_sync_wrapper_around_an_async_handler_is_rejected() -> None:

@@ -25,6 +25,7 @@ KEPT = "the retention of the audit log is set on the machine, not over HTTP"
 PEOPLE = "access is granted on the machine, not over HTTP"
 SECRET = "created and revoked on the command line or over the API: a browser must not keep a secret"
 OVERVIEW = "a part of the overview, which the first page uses"
+PARTS_OF_OVERVIEW = "read one by one for the first page, whose parts fail alone; `show` returns all of them"
 OUTLINE = "contained in the outline of a tree or chain, which the pages draw"
 TOGETHER = "waiting requests share one query"
 PATIENCE = "a page does not wait: it follows the stream of events"
@@ -49,12 +50,14 @@ MISSING: dict[str, dict[str, str]] = {
         "handoff.show": "the part of `overview` that is read from Redis",
         "keys.find": LOGIN,
         "keys.get": PART,
+        "overview.history": PARTS_OF_OVERVIEW,
         "owned_tasks.delete": OWN,
         "owned_tasks.enqueue": OWN,
         "owned_tasks.get": OWN,
         "owned_tasks.list": OWN,
         "people.begin_login": LOGIN,
         "people.get": PART,
+        "problems.list": "`overview` shows the worst problems, and `doctor` all of them",
         "sessions.close": LOGIN,
         "sessions.end": SESSIONS,
         "sessions.find": LOGIN,
@@ -74,6 +77,7 @@ MISSING: dict[str, dict[str, str]] = {
         "trees.outline": "limited to the space of a page; `tasks tree` prints the whole tree",
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,
+        "roles.get": PART,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
     },
@@ -86,6 +90,10 @@ MISSING: dict[str, dict[str, str]] = {
         "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "a maintenance duty; by hand only on the machine",
+        "overview.alerts": PARTS_OF_OVERVIEW,
+        "overview.figures": PARTS_OF_OVERVIEW,
+        "overview.history": PARTS_OF_OVERVIEW,
+        "overview.roles": PARTS_OF_OVERVIEW,
         "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history return the parts, with separate rights",
         "people.get": PEOPLE,
         "people.remove": PEOPLE,
@@ -100,6 +108,7 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.retry": MANY,
         "tasks.wait": TOGETHER,
         "trees.outline": "limited to the space of a page; /tree lists the whole tree",
+        "roles.get": PART,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
         "workers.in_hand": GLANCE,
@@ -127,6 +136,7 @@ MISSING: dict[str, dict[str, str]] = {
         "owned_tasks.enqueue": OWN,
         "owned_tasks.get": OWN,
         "owned_tasks.list": OWN,
+        "overview.show": "the first page reads the parts of the overview one by one",
         "people.add": PEOPLE,
         "people.begin_login": PART,
         "people.get": PEOPLE,
@@ -134,6 +144,7 @@ MISSING: dict[str, dict[str, str]] = {
         "people.remove": PEOPLE,
         "people.set_password": PEOPLE,
         "people.unlock": PEOPLE,
+        "problems.list": OVERVIEW,
         "sessions.close": PART,
         "sessions.end": BOTH,
         "sessions.find": PART,

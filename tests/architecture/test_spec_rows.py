@@ -1,4 +1,4 @@
-"""Every specification row has an existing test, is exempt, or is waived here with a reason."""
+"""Every specification row has an existing test or is listed as needless with its replacement."""
 
 from __future__ import annotations
 
@@ -12,51 +12,32 @@ ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "tests" / "proofs.toml"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
 NEEDLESS = ROOT / "docs" / "reference" / "spec-rows-needless.md"
-CRAWLER_PARTS = {1: 8, 2: 9, 5: 10}
-CRAWLER_TABLES = ("C3", "C4", "C6")
-"""Tables of members, not of rows: a test proves such a table as a whole."""
-PARTS = {1: 18, 2: 11, 3: 8, 4: 8, 5: 7, 6: 5, 7: 10, 8: 6, 9: 5, 10: 10, 11: 4}
 ROWS = [
-    *(f"000-{row}" for row in range(1, 35)),
-    *(f"001-{row}" for row in (*range(1, 32), 33)),
-    *(f"002-{row}" for row in range(1, 41)),
-    *(f"003-{row}" for row in range(24, 29)),
-    *(f"004-{row}" for row in range(1, 26)),
-    *(f"B{part}-{row}" for part, rows in PARTS.items() for row in range(1, rows + 1)),
-    *(f"B12-{row}" for row in range(1, 5)),
-    *(f"B13-{row}" for row in range(2, 8)),
-    *(f"C{part}-{row}" for part, rows in CRAWLER_PARTS.items() for row in range(1, rows + 1)),
-    *CRAWLER_TABLES,
-    *(f"B14-{row}" for row in range(1, 12)),
-    *(f"E2-{row}" for row in range(1, 9)),
-    *(f"E3-{row}" for row in range(1, 35)),
-    *(f"E4-{row}" for row in range(1, 18)),
-    *(f"E5-{row}" for row in (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16)),
+    row
+    for line in (Path(__file__).parent / "spec_rows.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+    for row in line.split()
 ]
 INVARIANTS = [str(number) for number in (*range(1, 24), 26, *range(29, 36))]
-WAIVED: dict[str, str] = {
-    "E3-14": "open: there is no hand-off through Redis yet; polling and Postgres are the ways that are there",
-    "E3-15": "open: as E3-14",
-    "E4-12": "open: as E3-14",
-}
 ROW = re.compile(r"\b(?:00[0-4]-\d+|[BC]\d+-\d+|C[346](?!-)|E[2-5]-\d+)\b")
 CITATION = re.compile(
     r"\b(?:[Cc]overs|SPEC|RELIABILITY|[Ii]nvariants?) (?:00[0-4]|[BCEFS]?\d)"
     r"|\b(?:covers|SPEC|RELIABILITY)\b.*(?:00[0-4]-\d|\b[BCEFS]\d)"
     r"|\((?:00[0-4]-\d+|[BCE]\d+-\d+|[FST]\d{1,2})\)"
 )
+FILE = re.compile(r"\b(?:apps/storecrawl/)?(?:tests|docs|bench|src)/[\w/-]*\w(?:\.\w+)?")
 CODE = ("src", "apps", "packages", "bench", "deploy", "tests", "tools")
 TEXT = (".py", ".sql", ".html", ".css", ".js", ".txt", ".toml", ".sh")
 
 
 def test_every_row_of_the_specification_has_its_test() -> None:
-    met = proofs()["specification"].keys() | WAIVED.keys() | needless_rows()
+    met = proofs()["specification"].keys() | needless_rows()
 
     assert [row for row in ROWS if row not in met] == []
 
 
-def test_no_row_with_a_test_is_waived() -> None:
-    assert WAIVED.keys() & proofs()["specification"].keys() == set()
+def test_every_proven_row_is_in_the_specification() -> None:
+    assert proofs()["specification"].keys() - set(ROWS) == set()
 
 
 def test_every_invariant_has_its_test() -> None:
@@ -67,6 +48,13 @@ def test_every_test_named_as_proof_exists() -> None:
     named = {node for rows in proofs().values() for nodes in rows.values() for node in nodes}
 
     assert sorted(node for node in named if not exists(node)) == []
+
+
+def test_every_file_named_as_a_replacement_exists() -> None:
+    """A row is needless only while its replacement exists."""
+    named = set(FILE.findall(NEEDLESS.read_text("utf-8")))
+
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
 def test_every_row_names_a_test() -> None:

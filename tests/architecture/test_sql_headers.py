@@ -142,8 +142,8 @@ def test_function_used_by_a_table_is_no_violation(tmp_path: Path, seed: Seed) ->
 
 
 def _function(name: str, header: str, body: str) -> str:
-    said = f"-- Does it.\n{header.strip()}\n" if header else "-- Does it.\n"
-    return f"{said}create or replace function rolecall.{name}() returns void\nset search_path = pg_catalog, pg_temp\nas $$ {body} $$;\n"
+    result = f"-- Does it.\n{header.strip()}\n" if header else "-- Does it.\n"
+    return f"{result}create or replace function rolecall.{name}() returns void\nset search_path = pg_catalog, pg_temp\nas $$ {body} $$;\n"
 
 
 def test_procedure_that_commits_needs_no_search_path(tmp_path: Path, seed: Seed) -> None:

@@ -63,7 +63,7 @@ def test_program_imports_no_operator_modules() -> None:
 def test_client_imports_no_server_or_migration_modules() -> None:
     loaded = _loaded_after("from rolecall import Client", whole=True)
 
-    assert sorted(name for name in loaded if name.startswith(("rolecall.db.embedded", "rolecall.db.migrator"))) == []
+    assert sorted(name for name in loaded if name.startswith(("rolecall.embedded", "rolecall.db.migrator"))) == []
 
 
 def _loaded_after(start: str, *, whole: bool = False) -> set[str]:

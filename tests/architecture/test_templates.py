@@ -24,7 +24,9 @@ FORBIDDEN = {
     "is an attribute without quotes": re.compile(r"<[a-z][^>\"]*\s[a-z-]+=\{\{"),
     "comes from another host": re.compile(r"(src|href|action)=[\"']?(https?:)?//", re.IGNORECASE),
 }
-MARKUP_FROM_TEXT = re.compile(r"\.(innerHTML|outerHTML|insertAdjacentHTML)\b|document\.write|\beval\(|new Function\(")
+MARKUP_FROM_TEXT = re.compile(
+    r"\.((inner|outer)HTML\s*[+=]|insertAdjacentHTML\b)|document\.write|\beval\(|new Function\("
+)
 UNESCAPED = re.compile(r"\bMarkup\b|autoescape\s*=\s*(False|None)|\bmarkupsafe\b")
 
 

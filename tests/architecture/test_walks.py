@@ -1,15 +1,28 @@
-"""How many files one reads to follow a task, or a click: more than these, and the grain has become too fine again."""
+"""How much one reads to follow a task, or a click. The bars are in tools/walks.toml."""
 
 from __future__ import annotations
+
+from datetime import date
 
 from tools import walks
 
 
-async def test_task_and_click_pass_through_few_files(database: str) -> None:
-    """Nothing is held of lines or functions: a long file about one thing is read sooner than three short ones."""
-    task, retry, finish = await walks.walk(database, database)
+async def test_figures_of_the_walks_are_within_their_bars(database: str) -> None:
+    figures = walks.figures(await walks.walk(database, database))
 
-    assert len(task.functions) <= 28, task.functions.keys()
-    assert len(task.sql) <= 15, task.sql.keys()
-    assert len(retry.functions) <= 22, retry.functions.keys()
-    assert len(finish.sql) <= 14, finish.sql.keys()
+    bars = walks.bars()
+    assert figures.keys() == bars.keys()
+    assert {name: figure for name, figure in figures.items() if figure > bars[name]} == {}
+
+
+def test_changes_of_bars_have_a_date_and_a_reason() -> None:
+    changes = [change for each in walks.bar_changes().values() for change in each]
+
+    assert changes
+    assert all(isinstance(change["date"], date) and change["reason"] for change in changes)
+
+
+def test_changes_of_bars_are_in_the_order_of_their_dates() -> None:
+    for changes in walks.bar_changes().values():
+        dates = [change["date"] for change in changes]
+        assert dates == sorted(dates)

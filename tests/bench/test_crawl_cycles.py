@@ -56,5 +56,5 @@ def test_tables_contain_all_parts(parts: list[Part]) -> None:
 
     show(parts, console)
 
-    told = console.export_text()
-    assert all(name in told for name in (*PARTS, "product_refresh", "storecrawl.products", "cycle 2 / cycle 1"))
+    result = console.export_text()
+    assert all(name in result for name in (*PARTS, "product_refresh", "storecrawl.products", "cycle 2 / cycle 1"))

@@ -11,7 +11,7 @@ from bench.peers import AdapterFailed, Peer, known_peers
 from bench.record import Sizes
 from bench.server import Server, throw_away_server
 from bench.works import Round
-from rolecall.db.embedded.start import ServerOptions
+from rolecall.embedded.start import ServerOptions
 
 TINY = Sizes(tasks=20, singles=3, latencies=5, preload=20, preload_seconds=60.0, drain_seconds=60.0)
 

@@ -32,9 +32,15 @@ def moved(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("DATABASE_URL", database)
     monkeypatch.syspath_prepend(str(tmp_path))
     before = dict(program.SHARED)
+    # Other tests import modules of the same name.
+    forget_shop()
     yield tmp_path
     program.SHARED.clear()
     program.SHARED.update(before)
+    forget_shop()
+
+
+def forget_shop() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
         del sys.modules[name]
 

@@ -150,7 +150,9 @@ async def test_non_json_result_is_not_stored_as_another_type(celery: Celery, at_
 
     async with at_work(celery):
         kept = await asyncio.to_thread(alone.get, 30)
-        with pytest.raises(TaskFailed, match="the result is a datetime, which JSON would change for the next task"):
+        with pytest.raises(
+            TaskFailed, match="the result has the type datetime, which JSON would change for the next task"
+        ):
             await asyncio.to_thread(chained.get, 30)
     assert repr(kept) == "UnstoredResult(why='a datetime, not plain JSON', rolecall='result not stored')"
 

@@ -118,17 +118,17 @@ def test_invalid_arguments_are_reported_at_the_call(shop: ModuleType) -> None:
 
 
 def test_value_that_would_arrive_changed_is_rejected(shop: ModuleType) -> None:
-    with pytest.raises(InvalidPayload, match="x is a Decimal, which JSON would change: annotate"):
+    with pytest.raises(InvalidPayload, match="x has the type Decimal, which JSON would change: annotate"):
         shop.add.delay(Decimal(1), 2)
     with pytest.raises(InvalidPayload, match="y is a datetime"):
         (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
 
 
 def test_signature_options_override_the_declaration_and_call_options_override_both(shop: ModuleType) -> None:
-    said = shop.greet.s("Ada").set(priority=3)
+    output = shop.greet.s("Ada").set(priority=3)
 
-    assert enqueued(shop.app, said.apply_async(countdown=1)).priority == 3
-    assert enqueued(shop.app, said.apply_async(priority=4)).priority == 4
+    assert enqueued(shop.app, output.apply_async(countdown=1)).priority == 3
+    assert enqueued(shop.app, output.apply_async(priority=4)).priority == 4
 
 
 def test_default_priority_applies_to_calls_without_one(celery: Celery) -> None:
@@ -140,7 +140,7 @@ def test_default_priority_applies_to_calls_without_one(celery: Celery) -> None:
 
 
 @pytest.mark.parametrize(
-    ("routes", "told"),
+    ("routes", "expected"),
     [
         (
             {"mail.*": {"queue": "mail", "routing_key": "mail", "priority": 3}},
@@ -150,8 +150,8 @@ def test_default_priority_applies_to_calls_without_one(celery: Celery) -> None:
         ([lambda name: "mail"], "use name patterns with their queues"),
     ],
 )
-def test_route_with_more_than_a_queue_is_rejected(routes: Any, told: str) -> None:
-    with pytest.raises(InvalidDeclaration, match=told):
+def test_route_with_more_than_a_queue_is_rejected(routes: Any, expected: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=expected):
         queue_of("mail.send", routes)
 
 
@@ -162,7 +162,7 @@ def test_first_matching_route_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ({"task_id": "7"}, "task_id= has no equivalent: the database assigns ids"),
         ({"link_error": "x"}, "link_error= has no equivalent: enqueue a task that needs this one"),
@@ -173,9 +173,9 @@ def test_first_matching_route_is_used() -> None:
     ],
 )
 def test_call_option_without_an_equivalent_names_the_alternative(
-    shop: ModuleType, words: dict[str, Any], told: str
+    shop: ModuleType, words: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(InvalidTask, match=told):
+    with pytest.raises(InvalidTask, match=expected):
         shop.add.apply_async((1, 2), **words)
 
 
@@ -189,7 +189,7 @@ def test_unknown_option_is_rejected(shop: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ({"rate_limit": "10/m"}, "rate_limit= has no equivalent: there are no rate limits"),
         ({"soft_time_limit": 5}, "soft_time_limit= has no equivalent: threads cannot be interrupted"),
@@ -199,25 +199,29 @@ def test_unknown_option_is_rejected(shop: ModuleType) -> None:
     ],
 )
 def test_declaration_without_an_equivalent_names_the_alternative(
-    celery: Celery, words: dict[str, Any], told: str
+    celery: Celery, words: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(InvalidDeclaration, match=told):
+    with pytest.raises(InvalidDeclaration, match=expected):
         celery.task(lambda: None, name="one", **words)
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "told"),
+    ("setting", "value", "expected"),
     [
         ("task_always_eager", True, "run enqueued tasks with rolecall.testing.inline"),
         ("CELERY_TASK_ALWAYS_EAGER", True, "rolecall.testing.inline"),
         ("task_soft_time_limit", 10, "threads cannot be interrupted"),
         ("task_serializer", "pickle", "only json works"),
         ("task_acks_on_failure_or_timeout", False, "failed tasks are kept"),
-        ("task_annotations", {"*": {"rate_limit": "1/s"}}, "set it where the task is declared"),
+        (
+            "task_annotations",
+            {"*": {"rate_limit": "1/s"}},
+            "set the options where the task is declared; a rate_limit has no equivalent",
+        ),
     ],
 )
-def test_setting_without_an_equivalent_is_rejected(celery: Celery, setting: str, value: object, told: str) -> None:
-    with pytest.raises(InvalidDeclaration, match=told):
+def test_setting_without_an_equivalent_is_rejected(celery: Celery, setting: str, value: object, expected: str) -> None:
+    with pytest.raises(InvalidDeclaration, match=expected):
         celery.conf.update({setting: value})
 
 

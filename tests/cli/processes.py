@@ -39,7 +39,7 @@ def document(process: subprocess.Popen[str]) -> dict[str, object]:
     return found
 
 
-def told_until(process: subprocess.Popen[str], words: str) -> str:
+def read_until(process: subprocess.Popen[str], words: str) -> str:
     """Return the lines on stderr up to the one with these words."""
     assert process.stderr is not None
     text = ""
@@ -68,8 +68,8 @@ class Served:
 
 def served(process: subprocess.Popen[str]) -> Served:
     """Return the API of a process that was started with `--json`."""
-    told = document(process)
-    return Served(str(told["http"]), Path(str(told["token_file"])).read_text(encoding="ascii").strip())
+    result = document(process)
+    return Served(str(result["http"]), Path(str(result["token_file"])).read_text(encoding="ascii").strip())
 
 
 def runs(pid: int) -> bool:

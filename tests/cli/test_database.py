@@ -29,11 +29,11 @@ def test_dsn_of_the_embedded_server_contains_no_password_and_connects(
     password = (folder / "rolecall-data" / "postgres" / "password").read_text().strip()
 
     with embedded:
-        told = bare("dsn").out.strip()
-        with psycopg.connect(told) as connection:
+        result = bare("dsn").out.strip()
+        with psycopg.connect(result) as connection:
             found = connection.execute("select current_user, current_schema()").fetchone()
 
-    assert password not in told
+    assert password not in result
     assert found == ("rolecall", "public")
 
 
@@ -45,9 +45,9 @@ def test_password_file_is_readable_only_by_its_owner(embedded: EmbeddedServer, b
 
 def test_dsn_contains_the_password_on_request(embedded: EmbeddedServer, bare: Run) -> None:
     with embedded:
-        told = bare("dsn", "--with-password", "--json").json
+        result = bare("dsn", "--with-password", "--json").json
 
-        assert told == {"dsn": embedded.dsn(), "embedded": True}
+        assert result == {"dsn": embedded.dsn(), "embedded": True}
 
 
 def test_given_dsn_is_shown_without_its_password(bare: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,11 +68,11 @@ def test_given_dsn_is_shown_without_its_password(bare: Run, monkeypatch: pytest.
     ],
 )
 def test_removing_the_password_preserves_the_rest_of_any_dsn(given: str) -> None:
-    told = without_password(given)
+    result = without_password(given)
 
     expected = {name: text for name, text in conninfo_to_dict(given).items() if "password" not in name}
-    assert conninfo_to_dict(told) == expected
-    assert SECRET not in told
+    assert conninfo_to_dict(result) == expected
+    assert SECRET not in result
 
 
 def test_dsn_without_a_database_is_an_error(bare: Run) -> None:

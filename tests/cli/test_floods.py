@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.cli.attackers import GET, Attacker, answer_to, attacking, connections, is_closed, open_to
-from tests.cli.processes import Spawn, document, told_until, until
+from tests.cli.processes import Spawn, document, read_until, until
 
 PROBES = 20
 # The buffers of the kernel at both ends are filled before a server notices anything.
@@ -73,7 +73,7 @@ def test_probes_are_answered_during_a_thousand_incomplete_requests(
 
     assert answers == [200] * PROBES
     assert crowded_out >= 100
-    told_until(server, "Connections were closed")
+    read_until(server, "Connections were closed")
 
 
 MIB = 1024 * 1024
@@ -157,7 +157,7 @@ def test_tiny_chunks_body_is_rejected_and_costs_at_most_20_ms_cpu(launch: Spawn,
     assert cost <= MOST_CPU_SECONDS
     assert answers <= {b"400", b""}
     assert taken == {b"422"}
-    told_until(process, "in tiny chunks")
+    read_until(process, "in tiny chunks")
 
 
 def test_too_slow_client_gets_a_timeout_response_and_is_disconnected(launch: Spawn, dsn: str) -> None:
@@ -166,10 +166,10 @@ def test_too_slow_client_gets_a_timeout_response_and_is_disconnected(launch: Spa
 
     with open_to(url) as silent, open_to(url) as slow:
         slow.sendall(GET)
-        nothing, told = answer_to(silent), answer_to(slow)
+        nothing, result = answer_to(silent), answer_to(slow)
 
     assert nothing == b""
-    assert told.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert result.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
 
 
 def test_server_raises_its_open_file_limit_to_the_kernel_maximum(launch: Spawn, dsn: str) -> None:

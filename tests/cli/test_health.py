@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import time
 from pathlib import Path
 
@@ -13,15 +14,17 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, ended, told_until, until
+from tests.cli.processes import Spawn, ended, read_until, until
 
+# Closes a connection at once, without waiting for the other side.
+RESET = struct.pack("ii", 1, 0)
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 def test_worker_answers_probes_and_touches_its_file_until_it_exits(cli: Run, spawn: Spawn, folder: Path) -> None:
     worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", "--health-file", "health")
-    told = told_until(worker, "Starting worker")
-    [url] = ADDRESS.findall(told)
+    result = read_until(worker, "Starting worker")
+    [url] = ADDRESS.findall(result)
 
     until(lambda: cli("health", url, "health", "--ready").code == 0, "it is ready by both")
     assert httpx2.get(f"{url}/healthz").json() == {"status": "ok"}
@@ -39,7 +42,7 @@ def test_worker_answers_probes_and_touches_its_file_until_it_exits(cli: Run, spa
 def test_worker_without_its_database_is_alive_and_not_ready(spawn: Spawn) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     worker = spawn("worker", "--app", "shop:app", "--health", "127.0.0.1:0", DATABASE_URL=nowhere)
-    [url] = ADDRESS.findall(told_until(worker, "Probes are served"))
+    [url] = ADDRESS.findall(read_until(worker, "Probes are served"))
 
     def readiness() -> httpx2.Response:
         return httpx2.get(f"{url}/readyz")
@@ -54,9 +57,26 @@ def test_metrics_on_the_same_address_are_served_there(cli: Run, spawn: Spawn) ->
     worker = spawn(
         "worker", "--app", "shop:app", "--health", where, "--metrics", where, DATABASE_URL=os.environ["DATABASE_URL"]
     )
-    [url] = ADDRESS.findall(told_until(worker, "Starting worker"))
+    [url] = ADDRESS.findall(read_until(worker, "Starting worker"))
 
     assert "rolecall_slots_idle" in httpx2.get(f"{url}/metrics").text
+
+
+def test_clients_that_close_their_connections_early_cause_no_traceback(cli: Run, spawn: Spawn) -> None:
+    where = "127.0.0.1:0"
+    worker = spawn(
+        "worker", "--app", "shop:app", "--health", where, "--metrics", where, DATABASE_URL=os.environ["DATABASE_URL"]
+    )
+    [url] = ADDRESS.findall(read_until(worker, "Starting worker"))
+    host, port = url.removeprefix("http://").split(":")
+    for _ in range(50):
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    until(lambda: httpx2.get(f"{url}/healthz").status_code == 200, "it still answers")
+
+    worker.send_signal(signal.SIGTERM)
+    assert "Traceback" not in ended(worker).err
 
 
 def test_each_of_several_workers_has_its_own_health_file(cli: Run, spawn: Spawn, folder: Path) -> None:
@@ -91,11 +111,11 @@ def test_systemd_is_notified_that_the_worker_runs_and_is_alive(cli: Run, spawn: 
         door.bind(str(folder / "notify"))
         door.settimeout(60)
         spawn("worker", "--app", "shop:app", NOTIFY_SOCKET=str(folder / "notify"), WATCHDOG_USEC="200000")
-        told = ""
-        while "STATUS=works" not in told:
-            told = door.recv(1_000).decode()
+        result = ""
+        while "STATUS=works" not in result:
+            result = door.recv(1_000).decode()
 
-    assert {"READY=1", "WATCHDOG=1"} <= set(told.splitlines())
+    assert {"READY=1", "WATCHDOG=1"} <= set(result.splitlines())
 
 
 @pytest.mark.parametrize(

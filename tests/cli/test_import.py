@@ -28,7 +28,7 @@ def test_json_output_lists_all_findings(bare: Run) -> None:
     found = bare("import", "rq", SAMPLES / "rq", "--json").json
 
     assert [task["name"] for task in found["tasks"]][:2] == ["mailer.jobs.send", "mailer.jobs.count_words"]
-    assert found["calls"][0]["place"] == {"file": "mailer/web.py", "line": 21}
+    assert found["calls"][0]["place"] == {"file": "mailer/web.py", "line": 12}
     assert found["module"].startswith('"""The declarations for RQ')
 
 
@@ -87,3 +87,27 @@ def test_missing_package_is_reported_with_the_command_that_installs_it(
         2,
         "rolecall: rolecall-import: not installed; run: pip install rolecall-import\n",
     )
+
+
+def test_check_lists_rejected_code_and_exits_with_1(bare: Run) -> None:
+    answer = bare("import", "celery", SAMPLES / "celery", "--check")
+
+    assert answer.code == 1
+    assert (
+        "shop/limits.py:9: polite: rate_limit='10/m'\n    task 'shop.limits.polite': rate_limit= has no" in answer.out
+    )
+    assert answer.out.endswith("rolecall.celery rejects 4 places\n")
+
+
+def test_check_of_accepted_code_exits_with_0(bare: Run, tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text("from celery import shared_task\n@shared_task\ndef one(): ...\n")
+
+    answer = bare("import", "celery", tmp_path, "--check")
+
+    assert (answer.code, answer.out) == (0, "rolecall.celery rejects 0 places\n")
+
+
+def test_check_as_json_lists_places(bare: Run) -> None:
+    found = bare("import", "celery", SAMPLES / "celery", "--check", "--json").json
+
+    assert found["rejected"][0]["place"] == {"file": "shop/limits.py", "line": 9}

@@ -61,7 +61,7 @@ def test_handlers_are_listed_and_shown_with_their_payload_schema(cli: Run, sql: 
 def test_worker_list_contains_only_workers_with_a_recent_heartbeat(cli: Run, sql: Sql) -> None:
     for name in ("alive", "silent", "gone"):
         sql("select rolecall.register_worker(%s, '{sums}', '{add}', 2, 'host', 1, '0')", name)
-    sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '301 s' where name = 'silent'")
+    sql("update rolecall.workers set heartbeat_at = heartbeat_at - interval '61 s' where name = 'silent'")
     sql("select rolecall.deregister_worker(id) from rolecall.workers where name = 'gone'")
 
     assert [worker["name"] for worker in cli("workers", "list", "--json").json] == ["alive"]
@@ -112,8 +112,8 @@ def test_history_shows_finished_tasks(cli: Run, sql: Sql) -> None:
     while sql("select rolecall.roll_up_history('0 s')") == [(True,)]:
         pass
 
-    told = cli("history", "sums", "--last", "15m", "--json").json
+    result = cli("history", "sums", "--last", "15m", "--json").json
 
-    assert (told["role"], told["step_seconds"]) == ("sums", 10)
-    assert sum(point["completed"] or 0 for point in told["points"]) == 1
+    assert (result["role"], result["step_seconds"]) == ("sums", 10)
+    assert sum(point["completed"] or 0 for point in result["points"]) == 1
     assert cli("history", "sum").code == 4

@@ -22,13 +22,13 @@ def test_capacity_can_be_set_listed_and_reset(cli: Run, sql: Sql) -> None:
 
 
 def test_every_response_is_available_as_json(cli: Run) -> None:
-    said = {"pattern": "tenant:*", "set_to": 3, "before": None}
+    result = {"pattern": "tenant:*", "set_to": 3, "before": None}
     listed = {"pattern": "tenant:*", "capacity": 3, "declared": None, "set_to": 3}
 
-    assert cli("key-capacities", "set", "tenant:*", 3, "--json").json == said
+    assert cli("key-capacities", "set", "tenant:*", 3, "--json").json == result
     assert cli("key-capacities", "list", "--json").json == {"items": [listed], "next_cursor": None}
     assert cli("key-capacities", "show", "tenant:7", "--json").json["key"]["pattern"] == "tenant:*"
-    assert cli("key-capacities", "reset", "tenant:*", "--json").json == said | {"set_to": None, "before": 3}
+    assert cli("key-capacities", "reset", "tenant:*", "--json").json == result | {"set_to": None, "before": 3}
 
 
 def test_long_list_shows_the_cursor_of_its_next_page(cli: Run) -> None:

@@ -64,7 +64,7 @@ def test_task_of_a_killed_up_process_is_rescued_immediately(
 ) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--json", DATABASE_URL=dsn)
     document(up)
-    until(lambda: len(cli("workers", "list", "--json").json) == 2, "the workers are on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 2, "the workers are registered")
     task_id = cli("enqueue", "linger", "--json").json["id"]
     worker_id, pid = runner(sql)
 
@@ -86,7 +86,7 @@ def test_next_worker_on_a_machine_takes_over_at_startup(
     spawn: Spawn, cli: Run, sql: Ask, dsn: str, lingering: Path
 ) -> None:
     first = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is registered")
     cli("enqueue", "linger")
     worker_id, pid = runner(sql)
     assert pid == first.pid
@@ -94,7 +94,7 @@ def test_next_worker_on_a_machine_takes_over_at_startup(
     first.wait()
 
     second = spawn("worker", "--app", "shop:app", DATABASE_URL=dsn)
-    until(lambda: len(sql("select id from rolecall.workers")) == 2, "the second is on the roll")
+    until(lambda: len(sql("select id from rolecall.workers")) == 2, "the second is registered")
     began = time.monotonic()
     until(lambda: [each for each, _ in sql(RUNNING)] not in ([], [worker_id]), "the second runs it")
 

@@ -76,8 +76,8 @@ def test_log_shows_the_location_of_the_token_and_not_its_value(spawn: Spawn, dsn
 
 def test_token_of_an_embedded_database_is_stored_next_to_it(spawn: Spawn, folder: Path) -> None:
     up = spawn("up", "--http", "127.0.0.1:0", "--json")
-    told = document(up)
-    file = Path(str(told["token_file"]))
+    result = document(up)
+    file = Path(str(result["token_file"]))
 
     assert file == folder / "rolecall-data" / "local-token"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -98,8 +98,8 @@ def test_restarted_server_uses_the_same_token(spawn: Spawn, dsn: str) -> None:
 
 def test_curl_command_of_the_guide_is_accepted(spawn: Spawn, dsn: str, folder: Path) -> None:
     server = spawn("serve", "--port", "0", "--json", DATABASE_URL=dsn)
-    told = document(server)
-    command = f'curl -sS -H "Authorization: Bearer $(cat {told["token_file"]})" {told["http"]}/api/roles'
+    result = document(server)
+    command = f'curl -sS -H "Authorization: Bearer $(cat {result["token_file"]})" {result["http"]}/api/roles'
 
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True, timeout=60)
 
@@ -110,7 +110,7 @@ def test_up_without_a_writable_token_file_skips_the_api_and_reports_it(spawn: Sp
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn, ROLECALL_HTTP="", ROLECALL_TOKEN_FILE="/proc/x")
 
     assert document(up)["http"] is None
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is registered")
     up.send_signal(signal.SIGTERM)
     assert "The API is not served: ROLECALL_TOKEN_FILE: this machine's token cannot be stored in" in ended(up).err
 
@@ -140,10 +140,10 @@ def test_root_cannot_serve_without_authentication(launch: Spawn, dsn: str) -> No
 def test_serving_without_authentication_prints_a_warning(launch: Spawn, dsn: str) -> None:
     words = [sys.executable, "-c", AS_NOBODY, "serve", "--port", "0", "--auth", "off", "--json"]
     server = launch(*words, DATABASE_URL=dsn)
-    told = document(server)
+    result = document(server)
 
-    assert httpx2.get(f"{told['http']}/api/me", timeout=30).json() == {"name": "local", "scope": "admin"}
-    assert told["token_file"] is None
+    assert httpx2.get(f"{result['http']}/api/me", timeout=30).json() == {"name": "local", "scope": "admin"}
+    assert result["token_file"] is None
     server.send_signal(signal.SIGTERM)
     assert "every user of this machine has full access" in ended(server).err
 

@@ -66,9 +66,9 @@ def test_command_summary_is_the_first_paragraph_of_its_help() -> None:
             elif isinstance(command, LateCommand):
                 yield command
 
-    told = [(command.help, first_paragraph(command.real().help)) for command in late(build())]
+    result = [(command.help, first_paragraph(command.real().help)) for command in late(build())]
 
-    assert [listed for listed, begins in told if listed != begins] == []
+    assert [listed for listed, begins in result if listed != begins] == []
 
 
 def test_group_without_a_command_shows_its_help_and_exits_with_code_2(bare: Run) -> None:

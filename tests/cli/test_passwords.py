@@ -79,7 +79,7 @@ def test_up_passes_the_password_in_the_environment(spawn: Spawn, cli: Run, dsn: 
     where = str(file) if flag.endswith("-file") else dsn
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--http", "127.0.0.1:0", flag, where, "--json")
     api = served(up)
-    until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are registered")
     until(lambda: api.get("/readyz").is_success, "the API answers")
 
     shown = words_below(up)

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tests.cli.processes import Spawn, document, ended, told_until, until
+from tests.cli.processes import Spawn, document, ended, read_until, until
 
 LACKS = """
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ def test_up_reports_a_missing_requirement_and_starts_its_worker_later(
     (folder / "shop.py").write_text(LACKS)
     up = spawn("up", "--app", "shop:app", "--json", DATABASE_URL=dsn)
     document(up)
-    told = told_until(up, "The worker cannot start yet, trying again: the key: there is none")
+    logged = read_until(up, "The worker cannot start yet, trying again: the key: there is none")
     task_id = cli("enqueue", "add", '{"a": 1, "b": 2}', "--json").json["id"]
     assert cli("workers", "list", "--json").json == []
 
@@ -45,7 +45,7 @@ def test_up_reports_a_missing_requirement_and_starts_its_worker_later(
     up.send_signal(signal.SIGTERM)
 
     assert ended(up).code == 0
-    assert "shop.keys: the door is shut; bring the key" in told
+    assert "shop.keys: the door is shut; bring the key" in logged
 
 
 def test_up_waiting_for_its_worker_exits_on_a_signal(spawn: Spawn, dsn: str, folder: Path) -> None:

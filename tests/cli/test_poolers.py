@@ -79,8 +79,8 @@ def test_doctor_reports_that_listening_is_impossible(bare: Run, monkeypatch: pyt
 
 
 def test_environment_configures_a_worker_for_a_pooler() -> None:
-    told = read_settings({"ROLECALL_POOLED": "Yes", "ROLECALL_LISTEN_URL": "postgresql://direct/pool"})
+    result = read_settings({"ROLECALL_POOLED": "Yes", "ROLECALL_LISTEN_URL": "postgresql://direct/pool"})
 
-    options = worker_options(told)
+    options = worker_options(result)
 
     assert (options.pooled, options.listen_dsn) == (True, "postgresql://direct/pool")

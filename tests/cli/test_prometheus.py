@@ -54,9 +54,9 @@ def tool(name: str) -> tuple[str, dict[str, str]]:
 @contextmanager
 def prometheus(folder: Path, worker: str, server: Served) -> Iterator[Scraper]:
     """Run Prometheus with the configuration in `deploy/`, except for addresses and a shorter interval."""
-    said = {"127.0.0.1:9100": worker, "127.0.0.1:8321": server.url.removeprefix("http://"), "15s": "500ms"}
+    output = {"127.0.0.1:9100": worker, "127.0.0.1:8321": server.url.removeprefix("http://"), "15s": "500ms"}
     text = CONFIGURATION.read_text()
-    for ours, here in said.items():
+    for ours, here in output.items():
         assert ours in text
         text = text.replace(ours, here)
     (folder / "prometheus.yml").write_text(text)
@@ -84,7 +84,7 @@ def answers(scraper: Scraper) -> bool:
         return False
 
 
-def asked_for() -> dict[str, str]:
+def expressions_by_place() -> dict[str, str]:
     """Return the expressions of the dashboard and the rules by their location, with values for Grafana's variables."""
     dashboard = json.loads(DASHBOARD.read_text())
     panels = {
@@ -114,8 +114,8 @@ def test_scraped_metrics_contain_everything_used_by_dashboard_and_rules(spawn: S
     tool("prometheus")
     words = ("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--json")
     up = spawn(*words, DATABASE_URL=dsn)
-    told = document(up)
-    server = Served(str(told["http"]), Path(str(told["token_file"])).read_text(encoding="ascii").strip())
+    result = document(up)
+    server = Served(str(result["http"]), Path(str(result["token_file"])).read_text(encoding="ascii").strip())
     with prometheus(tmp_path, metrics_address(up), server) as scraper, Client(dsn) as client:
         task = client.enqueue("add", {"a": 1, "b": 2}, role="sums")
         client.wait(task.id, timeout=60)
@@ -127,7 +127,7 @@ def test_scraped_metrics_contain_everything_used_by_dashboard_and_rules(spawn: S
 
         known = {PARTS.sub("", name) for name in scraper.ask("metadata")}
         rules = [rule for group in scraper.ask("rules")["groups"] for rule in group["rules"]]
-        expressions = asked_for() | {rule["name"]: rule["query"] for rule in rules}
+        expressions = expressions_by_place() | {rule["name"]: rule["query"] for rule in rules}
         lacking = {
             where: name
             for where, text in expressions.items()
@@ -139,4 +139,4 @@ def test_scraped_metrics_contain_everything_used_by_dashboard_and_rules(spawn: S
 
     assert lacking == {}
     assert idle == 1
-    assert len(rules) == 12
+    assert len(rules) == 13

@@ -24,7 +24,7 @@ def test_tasks_schedules_and_chains_are_shown_without_redacted_values(cli: Run, 
     """A task is enqueued, completed and shown in each way; a schedule is stored, shown and changed."""
     given = payload(login={"name": "ada", "passphrase": f"{CANARY}-password"})
     (folder / "payload.json").write_text(encode(given))
-    said = ("--handler", "sync", "--payload", "@payload.json")
+    result = ("--handler", "sync", "--payload", "@payload.json")
     task_id = cli("enqueue", "sync", "@payload.json", "--json").json["id"]
     answers = [
         cli("tasks", "complete", task_id, "--result", f'{{"number": 1, "pin": "{CANARY}"}}'),
@@ -32,7 +32,7 @@ def test_tasks_schedules_and_chains_are_shown_without_redacted_values(cli: Run, 
         cli("tasks", "show", task_id, "--json"),
         cli("chains", "show", task_id),
         cli("chains", "show", task_id, "--json"),
-        cli("schedules", "put", "nightly", "--every", "1d", *said),
+        cli("schedules", "put", "nightly", "--every", "1d", *result),
         cli("schedules", "show", "nightly"),
         cli("schedules", "show", "nightly", "--json"),
         cli("schedules", "list", "--json"),
@@ -41,6 +41,6 @@ def test_tasks_schedules_and_chains_are_shown_without_redacted_values(cli: Run, 
         cli("audit", "list", "--json"),
     ]
 
-    told = " ".join(answer.out + answer.err for answer in answers)
-    assert CANARY not in told.replace(f"--text {CANARY}", "")
+    logged = " ".join(answer.out + answer.err for answer in answers)
+    assert CANARY not in logged.replace(f"--text {CANARY}", "")
     assert all(SIGN in answer.out for answer in answers[1:5] + answers[6:9])

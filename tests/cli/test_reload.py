@@ -11,7 +11,7 @@ import pytest
 
 from rolecall.cli.reload import is_own_code
 from tests.cli.conftest import Run
-from tests.cli.processes import Served, Spawn, document, ended, runs, told_until, until
+from tests.cli.processes import Served, Spawn, document, ended, read_until, runs, until
 
 SHOP = """
 from __future__ import annotations
@@ -56,12 +56,12 @@ def answered(cli: Run) -> object:
 
 def test_changed_code_runs_in_a_fresh_process(cli: Run, spawn: Spawn, shop: Path, dsn: str) -> None:
     worker = spawn("worker", "--app", "shop:app", "--reload", DATABASE_URL=dsn)
-    told_until(worker, "Starting worker")
+    read_until(worker, "Starting worker")
     [first] = psutil.Process(worker.pid).children()
 
     write(shop, 2)
 
-    assert "shop.py changed" in told_until(worker, "Starting worker")
+    assert "shop.py changed" in read_until(worker, "Starting worker")
     assert answered(cli) == 2
     assert not runs(first.pid)
     worker.send_signal(signal.SIGTERM)
@@ -75,9 +75,9 @@ def test_running_tasks_finish_before_the_new_code_starts(cli: Run, spawn: Spawn,
     until((shop / "begun").exists, "the handler begins")
 
     write(shop, 2)
-    told_until(worker, "stopping, running tasks may finish")
+    read_until(worker, "stopping, running tasks may finish")
     (shop / "go").touch()
-    told_until(worker, "Starting worker")
+    read_until(worker, "Starting worker")
 
     shown = cli("tasks", "show", task_id, "--json").json["task"]
     assert (shown["state"], shown["result"], shown["attempt"]) == ("completed", 1, 1)
@@ -90,10 +90,10 @@ def test_import_error_is_reported_with_file_and_line_and_retried_on_change(
     write(shop, "1 +")
     worker = spawn("worker", "--app", "shop:app", "--reload", DATABASE_URL=dsn)
 
-    assert "SyntaxError: invalid syntax (shop.py, line 17)" in told_until(worker, "restarts when the code changes")
+    assert "SyntaxError: invalid syntax (shop.py, line 17)" in read_until(worker, "restarts when the code changes")
     write(shop, 3)
 
-    told_until(worker, "Starting worker")
+    read_until(worker, "Starting worker")
     assert answered(cli) == 3
 
 

@@ -29,8 +29,8 @@ def test_new_schedule_is_stored_as_given(nightly: Any, cli: Run) -> None:
 def test_change_preserves_unspecified_fields(nightly: Any, cli: Run) -> None:
     changed = cli("schedules", "put", "nightly", "--disabled", "--json").json
 
-    told = {"enabled": False, "revision": 2, "edited_at": changed["edited_at"]}
-    assert changed == nightly | told
+    result = {"enabled": False, "revision": 2, "edited_at": changed["edited_at"]}
+    assert changed == nightly | result
     assert changed["edited_at"] is not None
 
 

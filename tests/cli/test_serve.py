@@ -120,7 +120,7 @@ def test_up_serves_the_api_and_restarts_it_when_it_dies(spawn: Spawn, dsn: str, 
     up = spawn("up", "--app", "shop:app", "--http", "127.0.0.1:0", "--json", DATABASE_URL=dsn)
     url = url_of(up)
     until(lambda: httpx2.get(f"{url}/readyz", timeout=30).is_success, "it is ready")
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "its worker is registered")
     [worker] = cli("workers", "list", "--json").json
     [first] = served_by(up)
 
@@ -157,12 +157,12 @@ router = APIRouter()
 
 @router.get("/api/days")
 async def days(request: Request, _: Reads) -> StreamingResponse:
-    async def told():
+    async def chunks():
         yield b"begun"
         await state_of(request).closing.wait()
         yield b"ended"
 
-    return StreamingResponse(told())
+    return StreamingResponse(chunks())
 
 
 app.mount(router)
@@ -179,10 +179,10 @@ def test_stop_ends_open_streams_without_waiting_for_the_grace_period(spawn: Spaw
     with httpx2.stream("GET", f"{api.url}/api/days", headers=api.headers, timeout=30) as answer:
         parts = answer.iter_raw()
         assert next(parts) == b"begun"
-        told = time.monotonic()
+        chunks = time.monotonic()
         server.send_signal(signal.SIGTERM)
         assert next(parts) == b"ended"
-        assert time.monotonic() - told < GRACE
+        assert time.monotonic() - chunks < GRACE
 
     end = ended(server)
     assert end.code == 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import encode_result
 from tests.cli.conftest import Run
 
 Sql = Callable[..., list[tuple[Any, ...]]]
@@ -15,11 +16,15 @@ Sql = Callable[..., list[tuple[Any, ...]]]
 
 @pytest.fixture
 def failed(sql: Sql) -> int:
+    return fail_task(sql, "over a stone")
+
+
+def fail_task(sql: Sql, error: str) -> int:
     [(task_id,)] = sql("select rolecall.enqueue('sums', p_handler => 'stumble', p_max_attempts => 1)")
     [(worker_id,)] = sql("select rolecall.register_worker('w', '{}', '{stumble}', 1, 'h', 1, '0')")
     [(fence,)] = sql("select fence from rolecall.claim(%s, '{}', '{stumble}', 1)", worker_id)
-    report = f'[{{"id": {task_id}, "fence": {fence}, "outcome": "failed", "error": "over a stone"}}]'
-    sql("select * from rolecall.finish(%s, %s)", worker_id, report)
+    report = [{"id": task_id, "fence": fence, "outcome": "failed", "error": error}]
+    sql("select * from rolecall.finish(%s, %s)", worker_id, json.dumps(report))
     return int(task_id)
 
 
@@ -40,6 +45,14 @@ def test_page_continues_after_the_previous_one(cli: Run) -> None:
     page = cli("tasks", "list", "--json", "--limit", 1, "--after", cursor).json
     assert [task["id"] for task in page["items"]] == [ids[1]]
     assert cli("tasks", "list", "--limit", 1).out.splitlines()[-1] == f"more: --after {cursor}"
+
+
+def test_text_tables_show_the_first_line_of_an_error(cli: Run, sql: Sql) -> None:
+    failed = fail_task(sql, "ValueError: over a stone\nTraceback (most recent call last):\n  ...")
+
+    for command in (("tasks", "list"), ("tasks", "tree", failed), ("tasks", "attempts", failed)):
+        shown = cli(*command).out
+        assert ("ValueError: over a stone" in shown, "Traceback" in shown) == (True, False), command
 
 
 def test_derived_status_can_be_filtered_like_a_state(cli: Run) -> None:
@@ -65,7 +78,7 @@ def test_table_escapes_control_characters(cli: Run) -> None:
 
 
 def test_empty_list_is_reported(cli: Run) -> None:
-    assert cli("tasks", "list").out == "no such tasks\n"
+    assert cli("tasks", "list").out == "no tasks\n"
     assert cli("tasks", "list", "--json").json == {"items": [], "next_cursor": None}
 
 

@@ -31,7 +31,7 @@ def test_worker_runs_until_idle_and_reports_counts_and_failures(
 
 def test_slots_by_role_are_read_from_the_environment(spawn: Spawn, cli: Run, dsn: str) -> None:
     spawn("worker", "--app", "shop:app", DATABASE_URL=dsn, ROLECALL_SLOTS="sums:3,mail:2")
-    until(lambda: len(cli("workers", "list", "--json").json) == 2, "both are on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 2, "both are registered")
 
     known = cli("workers", "list", "--json").json
 

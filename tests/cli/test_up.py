@@ -33,7 +33,7 @@ def test_up_runs_tasks_enqueued_by_another_process_and_exits_cleanly(spawn: Spaw
         "data_dir": str(folder / "rolecall-data"),
     }
     postmaster = server_pid(folder / "rolecall-data")
-    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is registered")
 
     done = execute("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json")
     failed = execute("enqueue", "stumble", "--wait", "60")
@@ -49,10 +49,19 @@ def test_up_runs_tasks_enqueued_by_another_process_and_exits_cleanly(spawn: Spaw
     assert not runs(postmaster)
 
 
+def test_up_and_other_commands_read_the_dotenv_file(spawn: Spawn, execute: Run, folder: Path) -> None:
+    (folder / ".env").write_text("ROLECALL_DATA_DIR=elsewhere\n")
+
+    up = spawn("up", "--app", "shop:app", "--json")
+
+    assert document(up)["data_dir"] == str(folder / "elsewhere")
+    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is registered")
+
+
 def test_up_restarts_an_embedded_server_that_was_stopped(spawn: Spawn, execute: Run, folder: Path) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--json")
     document(up)
-    until(lambda: len(execute("workers", "list", "--json").json) == 2, "the workers are on the roll")
+    until(lambda: len(execute("workers", "list", "--json").json) == 2, "the workers are registered")
     first = server_pid(folder / "rolecall-data")
     assert first
 
@@ -67,7 +76,7 @@ def test_up_restarts_an_embedded_server_that_was_stopped(spawn: Spawn, execute: 
 def test_enqueued_tasks_survive_a_restart(execute: Run, spawn: Spawn, folder: Path) -> None:
     first = spawn("up", "--app", "shop:app", "--roles", "other", "--json")
     document(first)
-    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(execute("workers", "list", "--json").json) == 1, "the worker is registered")
     task_id = execute("enqueue", "add", '{"a": 2, "b": 2}', "--json").json["id"]
     first.send_signal(signal.SIGTERM)
     assert ended(first).code == 0
@@ -137,7 +146,7 @@ def test_schedules_of_an_app_are_stored_once_and_operator_changes_persist(
     second = spawn("up", "--app", "shop:app", DATABASE_URL=dsn)
     until(
         lambda: second.pid in [known["pid"] for known in cli("workers", "list", "--json").json],
-        "the second is on the roll",
+        "the second is registered",
     )
     second.send_signal(signal.SIGTERM)
 
@@ -152,7 +161,7 @@ def test_worker_reads_its_roles_and_name_from_the_environment(spawn: Spawn, cli:
         ROLECALL_SLOTS="3", ROLECALL_HEARTBEAT_INTERVAL_MS="500",
     )  # fmt: skip
 
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is registered")
     [known] = cli("workers", "list", "--json").json
     worker.send_signal(signal.SIGTERM)
 
@@ -163,7 +172,7 @@ def test_worker_reads_its_roles_and_name_from_the_environment(spawn: Spawn, cli:
 
 def test_worker_without_a_name_is_named_after_its_role(spawn: Spawn, cli: Run, dsn: str) -> None:
     spawn("worker", "--app", "shop:app", "--roles", "sums", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is registered")
 
     name = cli("workers", "list", "--json").json[0]["name"]
 
@@ -174,7 +183,7 @@ def test_worker_without_a_name_is_named_after_its_role(spawn: Spawn, cli: Run, d
 
 def test_several_processes_share_the_work_and_stop_together(spawn: Spawn, cli: Run, dsn: str) -> None:
     up = spawn("up", "--app", "shop:app", "--processes", "2", "--slots", "2", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 2, "two workers are registered")
     pids = {worker["pid"] for worker in cli("workers", "list", "--json").json}
 
     done = cli("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "60", "--json")
@@ -215,7 +224,7 @@ def test_package_and_cli_module_both_run_the_command(folder: Path) -> None:
 
 def test_log_lines_are_json_on_request(spawn: Spawn, cli: Run, dsn: str) -> None:
     worker = spawn("worker", "--app", "shop:app", "--log", "json", DATABASE_URL=dsn)
-    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is on the roll")
+    until(lambda: len(cli("workers", "list", "--json").json) == 1, "the worker is registered")
     worker.send_signal(signal.SIGTERM)
 
     lines = [json.loads(line) for line in ended(worker).err.splitlines()]

@@ -60,7 +60,7 @@ def test_decommissioned_process_exits_successfully_and_is_not_restarted(cli: Run
         workers: list[dict[str, Any]] = cli("workers", "list", "--json").json
         return workers
 
-    until(lambda: len(roll()) == 2, "both are on the roll")
+    until(lambda: len(roll()) == 2, "both are registered")
     leaving, staying = roll()
     cli("workers", "decommission", leaving["id"])
     until(lambda: not psutil.pid_exists(leaving["pid"]), "its process has ended")

@@ -391,27 +391,27 @@ def uri_of(dsn: str) -> str:
 
 def url_of(dsn: str, driver: str) -> str:
     """Return the connection string in SQLAlchemy's format."""
-    said: dict[str, Any] = conninfo_to_dict(dsn)
+    result: dict[str, Any] = conninfo_to_dict(dsn)
     url = sqlalchemy.URL.create(
         f"postgresql+{driver}",
-        said["user"],
-        said.get("password"),
-        said["host"],
-        int(said["port"]),
-        said["dbname"],
+        result["user"],
+        result.get("password"),
+        result["host"],
+        int(result["port"]),
+        result["dbname"],
     )
     return url.render_as_string(hide_password=False)
 
 
 def django_settings(dsn: str) -> dict[str, Any]:
     """Return the connection string as Django's settings."""
-    said = conninfo_to_dict(dsn)
+    result = conninfo_to_dict(dsn)
     return {
         **{name: value for name, value in connections.settings["default"].items() if name.isupper()},
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": said["dbname"],
-        "USER": said["user"],
-        "PASSWORD": said.get("password", ""),
-        "HOST": said["host"],
-        "PORT": said["port"],
+        "NAME": result["dbname"],
+        "USER": result["user"],
+        "PASSWORD": result.get("password", ""),
+        "HOST": result["host"],
+        "PORT": result["port"],
     }

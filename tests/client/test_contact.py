@@ -12,7 +12,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from rolecall import DatabaseUnavailable
-from rolecall.client.pools import AsyncPools, Pools
+from rolecall.client.source import Source
+from rolecall.db.pools import AsyncPools, Pools
 from rolecall.testing import TestServer
 from tests.client.conftest import Face, Kind
 
@@ -84,12 +85,12 @@ Lend = Callable[[], AbstractAsyncContextManager[Any]]
 async def impatient(kind: Kind, database: str) -> AsyncIterator[Lend]:
     """A client with its own pool, which has connected once; from now on it waits only for a moment."""
     if kind == "async":
-        pools = AsyncPools(database, pooled=None)
+        pools = AsyncPools(Source(database))
         (await pools.get()).timeout = 0.2
         yield pools.connection
         await pools.close()
     else:
-        plain = Pools(database, pooled=None)
+        plain = Pools(Source(database))
         plain.get().timeout = 0.2
         yield lambda: awaited(plain.connection())
         plain.close()

@@ -23,7 +23,6 @@ BAD: list[dict[str, Any]] = [
     {"scope": "all"},
     {"mode": "replace", "scope": "open"},
     {"mode": "merge", "scope": "any", "window": 60},
-    {"scope": "any"},
     {"window": 60},
     {"scope": "any", "window": 0},
     {"scope": "any", "window": 5_000_000_000},

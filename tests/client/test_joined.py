@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall import App, AsyncClient, InvalidPayload, NewTask, UnknownRole
+from rolecall import App, AsyncClient, Client, ConfigError, InvalidPayload, NewTask, UnknownRole
 from rolecall.db.run import run
 from rolecall.sql import claims
 from tests.client.conftest import counted
@@ -179,3 +179,15 @@ def _worker(connection: Connection) -> int:
     row = connection.execute("select rolecall.register_worker('w', '{}', '{add}', 1, 'here', 1, 'test')").fetchone()
     assert row is not None
     return int(row[0])
+
+
+def test_connection_in_pipeline_mode_is_rejected(database: str, app: App, connection: Connection) -> None:
+    with (
+        Client(database, app=app) as client,
+        psycopg.connect(database) as joined,
+        joined.pipeline(),
+        pytest.raises(ConfigError, match="is in pipeline mode"),
+    ):
+        client.enqueue("add", {"a": 1}, connection=joined)
+
+    assert connection.execute("select count(*) from rolecall.all_tasks").fetchall() == [(0,)]

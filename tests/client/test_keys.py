@@ -31,7 +31,7 @@ async def test_list_is_paginated_by_its_last_pattern(face: Face) -> None:
     first = await face("key_capacities", limit=2)
     rest = await face("key_capacities", after=first[-1].pattern, limit=2)
 
-    assert [said.pattern for said in (*first, *rest)] == ["a", "b*", "c"]
+    assert [result.pattern for result in (*first, *rest)] == ["a", "b*", "c"]
 
 
 @pytest.mark.parametrize(

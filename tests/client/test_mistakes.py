@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -47,6 +48,13 @@ async def test_function_without_a_handler_is_rejected_with_advice(face: Face) ->
         await face("enqueue", send)
 
 
+async def test_function_without_a_handler_is_rejected_before_its_arguments(face: Face) -> None:
+    def send(name: str) -> None: ...
+
+    with pytest.raises(TypeError, match=r"send is not a handler"):
+        await face("enqueue", send, name="Ada")
+
+
 async def test_non_task_argument_is_rejected_by_its_type(face: Face) -> None:
     with pytest.raises(TypeError, match="not a int"):
         await face("enqueue", 7)
@@ -77,6 +85,11 @@ async def test_argument_that_is_both_field_and_option_is_reported_as_ambiguous(f
 async def test_misspelled_option_suggests_the_right_name(face: Face, greet: Any) -> None:
     with pytest.raises(TypeError, match="prioritiy= is not an option of a task; did you mean 'priority'"):
         await face("enqueue", greet, {"name": "Ada"}, prioritiy=3)
+
+
+async def test_option_of_another_library_suggests_its_equivalent(face: Face, greet: Any) -> None:
+    with pytest.raises(TypeError, match="queue= is neither a field of 'greet' nor an option of a task; use role="):
+        await face("enqueue", greet, name="Ada", queue="mail")
 
 
 async def test_misspelled_handler_suggests_the_right_name(face: Face) -> None:
@@ -124,7 +137,35 @@ async def test_delay_and_timeout_can_be_timedeltas(kind: Kind, database: str) ->
     assert task.timeout == 90
 
 
-@pytest.mark.parametrize("word", ["key", "dedupe_key"])
-async def test_non_string_key_is_rejected(face: Face, greet: Any, word: str) -> None:
-    with pytest.raises(InvalidTask, match=f"{word} must be text, got int: 7"):
-        await face("enqueue", "print", **{word: 7})
+@pytest.mark.parametrize(
+    ("word", "value", "expected"),
+    [
+        ("key", 7, "text, got int: 7"),
+        ("dedupe_key", 7, "text, got int: 7"),
+        ("dedupe", "reject", "a Dedupe, got str: 'reject'"),
+        ("retry", 3, "a RetryPolicy, got int: 3"),
+        ("priority", "high", "a whole number, got str: 'high'"),
+        ("max_attempts", "3", "a whole number, got str: '3'"),
+        ("after", "soon", "a number of seconds or a timedelta, got str: 'soon'"),
+        ("timeout", "1m", "a number of seconds or a timedelta, got str: '1m'"),
+        ("expires", "1m", "seconds, a timedelta or a datetime, got str: '1m'"),
+        ("scheduled_for", "2030-01-01T00:00:00Z", "a datetime with a time zone, got str: '2030-01-01T00:00:00Z'"),
+        ("scheduled_for", date(2030, 1, 1), "a datetime with a time zone, got date: datetime.date(2030, 1, 1)"),
+    ],
+)
+async def test_option_of_the_wrong_type_is_rejected(
+    face: Face, greet: Any, word: str, value: object, expected: str
+) -> None:
+    with pytest.raises(InvalidTask, match=f"{word} must be {re.escape(expected)}"):
+        await face("enqueue", "print", **{word: value})
+
+
+@pytest.mark.parametrize("ids", [[1.5], ["1"]])
+async def test_non_integer_id_is_rejected(face: Face, ids: list[Any]) -> None:
+    with pytest.raises(TypeError, match="an id is an integer"):
+        await face("cancel", ids)
+
+
+async def test_text_in_place_of_a_task_is_rejected(face: Face) -> None:
+    with pytest.raises(TypeError, match="by its id or as returned by enqueue"):
+        await face("wait", "5", timeout=1)

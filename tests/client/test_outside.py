@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from rolecall import InvalidTask, InvalidToken, NewTask, TaskNotFound, TaskNotTriggerable, TaskState, UnknownRole
-from rolecall.sql.documents import MAX_RESULT_BYTES
+from rolecall.sql.encoding import MAX_RESULT_BYTES
 from tests.client.conftest import Face
 
 ADD = NewTask(handler="add", payload={"a": 1})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.client.pools import Source
+from rolecall.client.source import Source
 from rolecall.db.connect import connect
 from rolecall.db.migrator import check
 

@@ -8,7 +8,7 @@ import pytest
 
 from rolecall.config import ScalingSettings, read_settings
 from rolecall.model.errors import ConfigError
-from rolecall.model.scaling import WorkloadKind
+from rolecall.model.operator.scaling import WorkloadKind
 
 
 def test_default_workload_has_its_documented_name_and_the_clusters_namespace() -> None:

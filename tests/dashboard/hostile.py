@@ -47,6 +47,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
     worker = _worker(engine)
     chain = _chain(engine, worker)
     failed = _failed(engine, worker)
+    engine.rows("select rolecall.group_failures()")
     parent = _parent(engine, worker)
     running = _running(engine, worker)
     schedule = _schedule(engine)
@@ -60,6 +61,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
         schedule_id=schedule,
         parent_id=parent,
         failed_id=failed,
+        group_id=engine.task(failed).error_group or 0,
         handler="post",
     )
 

@@ -49,6 +49,7 @@ class Scenery:
     schedule_id: int
     parent_id: int
     failed_id: int
+    group_id: int
     handler: str = "post_letter"
     name: str = "letters"
     session_id: str = "0123456789abcdef"
@@ -60,6 +61,8 @@ class Scenery:
             f"/tasks/{self.parent_id}",
             f"/tasks/{self.parent_id}/tree",
             "/tasks?state=failed",
+            f"/tasks?error_group={self.group_id}",
+            "/errors?state=all",
             "/tasks?text=nothing-has-this",
             f"/jobs/{self.handler}?as=json&created={self.task_id}",
             "/capacity?role=letters&workers=3",
@@ -79,6 +82,7 @@ def furnish(engine: Engine) -> Scenery:
     engine.rows("select rolecall.open_local_session(sha256('x'), '1 day', '127.0.0.1')")
     chain = _chain(engine, worker)
     failed = _letters(engine, worker)
+    engine.rows("select rolecall.group_failures()")
     parent = _report(engine, worker)
     running = _running(engine, worker)
     _waiting(engine)
@@ -99,6 +103,7 @@ def furnish(engine: Engine) -> Scenery:
         schedule_id=schedule,
         parent_id=parent,
         failed_id=failed,
+        group_id=engine.task(failed).error_group or 0,
     )
 
 

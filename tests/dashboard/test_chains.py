@@ -50,7 +50,7 @@ async def test_list_is_filtered_by_its_url(pool: Engine, http: httpx2.AsyncClien
 
 
 async def test_list_continues_on_the_next_page(pool: Engine, http: httpx2.AsyncClient) -> None:
-    ids, _ = pool.enqueue_many([ADD] * 51)
+    ids, _ = pool.enqueue_many([ADD] * 26)
 
     page = await http.get("/chains?role=sums")
     [following] = [part.split('"')[0] for part in page.text.split('href="')[1:] if "cursor=" in part.split('"')[0]]

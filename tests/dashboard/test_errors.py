@@ -8,7 +8,7 @@ import re
 import httpx2
 import pytest
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.service.workers import Workers
 from tests.sql.engine import Engine
 from tests.web.doors import Door, opened

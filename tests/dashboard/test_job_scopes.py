@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from tests.sql.engine import Engine
 from tests.web.doors import Door
 
-OPERATE = {"/jobs/add", "/schedules/1/trigger", "/schedules/1/disable", "/roles/sums/pause", "/roles/letters/pause"}
+OPERATE = {"/jobs/add", "/schedules/1/trigger", "/schedules/1/disable", "/roles/sums/pause"}
 ADMIN = OPERATE | {"/schedules/1/delete", "/schedules/1/edit", "/schedules/new"}
-PATHS = ("/jobs", "/jobs/add", "/schedules", "/schedules/1", "/roles")
+PATHS = ("/jobs", "/jobs/add", "/schedules", "/schedules/1", "/roles/sums")
 
 
 @pytest.mark.parametrize(("scope", "seen"), [(Scope.READ, set()), (Scope.OPERATE, OPERATE), (Scope.ADMIN, ADMIN)])

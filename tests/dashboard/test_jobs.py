@@ -46,7 +46,7 @@ def app(pool: Engine) -> App:
 
     @app.task(role="letters", entry=False)
     async def follow(ctx: Context) -> None:
-        """Follow another."""
+        """Continue a chain."""
 
     @app.task(role="letters")
     async def echo(ctx: Context, /, **payload: Any) -> None:
@@ -75,16 +75,11 @@ async def test_handlers_are_listed_by_role_with_description_and_worker_availabil
 
     page = (await http.get("/jobs")).text
 
-    assert (
-        page.index(">letters</a>")
-        < page.index('href="/jobs/greet"')
-        < page.index(">sums</a>")
-        < page.index("/jobs/add")
-    )
+    assert page.index('href="/jobs/greet"') < page.index('href="/jobs/add"')
     assert "Greet somebody." in page
     assert "only continues chains" in page
     assert page.count('data-state="no worker"') == 4
-    assert page.count("1 live") == 2
+    assert page.count('data-label="Live workers">1<') == 2
 
 
 async def test_handlers_can_be_searched_by_description(app: App, http: httpx2.AsyncClient) -> None:
@@ -99,7 +94,7 @@ async def test_handlers_are_paginated(pool: Engine, http: httpx2.AsyncClient) ->
 
     first, second = [(await http.get(f"/jobs?q=chore&page={page}")).text for page in (1, 2)]
 
-    assert [page.count('href="/jobs/chore-') for page in (first, second)] == [100, 20]
+    assert [page.count('href="/jobs/chore-') for page in (first, second)] == [50, 50]
     assert 'href="/jobs?q=chore&amp;page=2"' in first
     assert 'href="/jobs?q=chore&amp;page=1"' in second
 
@@ -150,7 +145,7 @@ async def test_omitted_fields_get_the_functions_defaults(pool: Engine, app: App,
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "said"),
+    ("field", "text", "expected"),
     [
         ("payload.name", "", "this is required"),
         ("payload.times", "two", "&#39;two&#39; is not a whole number"),
@@ -165,12 +160,12 @@ async def test_omitted_fields_get_the_functions_defaults(pool: Engine, app: App,
     ],
 )
 async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(  # sizes: one case for each field
-    pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, said: str
+    pool: Engine, app: App, http: httpx2.AsyncClient, field: str, text: str, expected: str
 ) -> None:
     answer = await http.post("/jobs/greet", data={**FILLED, field: text})
 
     assert answer.status_code == 422
-    assert said in problem(answer.text, field)
+    assert expected in problem(answer.text, field)
     assert 'value="Ada"' in answer.text or field == "payload.name"
     assert pool.tasks() == []
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall.model.access import Scope
-from rolecall.web.http import own_address
+from rolecall.model.operator.access import Scope
+from rolecall.web.http.requests import own_address
 from tests.sql.engine import Engine
 from tests.web.doors import PASSWORD, SITE, Door, opened
 
@@ -101,14 +101,18 @@ async def test_form_sent_with_an_expired_session_changes_nothing_and_links_back(
     assert pool.value("select command from rolecall.workers") is None
 
 
-async def test_fragment_refresh_after_session_expiry_redirects_the_page_to_the_login(door: Door, pool: Engine) -> None:
+@pytest.mark.parametrize("loss", ["the session ends", "the cookie is lost"])
+async def test_fragment_refresh_without_a_session_names_the_login(door: Door, pool: Engine, loss: str) -> None:
     await door.person()
     await log_in(door)
-    pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
+    if loss == "the session ends":
+        pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
+    else:
+        door.client.cookies.clear()
 
     answer = await door.client.get("/admin/workers", headers={"hx-request": "true"})
 
-    assert (answer.status_code, answer.headers["hx-redirect"]) == (401, "/login?next=/admin/workers")
+    assert (answer.status_code, answer.text) == (401, "/login?next=/admin/workers")
 
 
 async def test_link_from_another_site_is_reloaded_once_to_send_the_cookie(door: Door) -> None:
@@ -165,3 +169,11 @@ def test_next_parameter_never_leads_to_another_host(root: str, start: str, rest:
 @pytest.mark.parametrize("wanted", ["/", "/tasks", "/tasks?state=failed&text=a%20b", "/tasks/7#log"])
 def test_next_parameter_can_lead_to_any_dashboard_page(wanted: str) -> None:
     assert own_address("", wanted) == wanted
+
+
+async def test_fragment_refresh_without_a_cookie_redirects_the_page_to_the_login(door: Door, pool: Engine) -> None:
+    assert pool.value("select 1") == 1
+
+    answer = await door.client.get("/admin/workers", headers={"hx-request": "true"})
+
+    assert (answer.status_code, answer.headers["hx-redirect"]) == (401, "/login?next=/admin/workers")

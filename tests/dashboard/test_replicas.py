@@ -10,7 +10,7 @@ import pytest
 
 from rolecall import App
 from rolecall.config import Settings
-from rolecall.model.scaling import WorkloadKind
+from rolecall.model.operator.scaling import WorkloadKind
 from tests.dashboard.crews import join
 from tests.dashboard.reading import send
 from tests.scaling.cluster import Cluster, running_cluster

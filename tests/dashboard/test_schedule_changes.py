@@ -56,7 +56,7 @@ async def test_new_schedule_is_stored_with_all_submitted_fields(pool: Engine, ht
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "said"),
+    ("field", "text", "expected"),
     [
         ("name", "", "this is required"),
         ("cron", "30 2 * *", "has 4 fields"),
@@ -70,12 +70,12 @@ async def test_new_schedule_is_stored_with_all_submitted_fields(pool: Engine, ht
     ],
 )
 async def test_validation_error_is_shown_next_to_its_field_and_preserves_the_input(
-    pool: Engine, http: httpx2.AsyncClient, field: str, text: str, said: str
+    pool: Engine, http: httpx2.AsyncClient, field: str, text: str, expected: str
 ) -> None:
     answer = await http.post("/schedules/new", data={**NIGHT, "name": "key", "overlap": "skip", field: text})
 
     assert answer.status_code == 422
-    assert said in problem(answer.text, field)
+    assert expected in problem(answer.text, field)
     assert 'value="30 2 * * *"' in answer.text or field == "cron"
     assert pool.rows("select from rolecall.schedules") == []
 
@@ -149,7 +149,7 @@ async def test_schedule_is_deleted_after_confirmation(pool: Engine, tick: int, h
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "expected"),
     [
         ("rhythm=cron&cron=30+4+*+*+MON-FRI&zone=Asia/Tokyo", "At 04:30 on Monday through Friday"),
         ("rhythm=cron&cron=0+0+30+2+*", "bad day-of-month"),
@@ -158,5 +158,7 @@ async def test_schedule_is_deleted_after_confirmation(pool: Engine, tick: int, h
         ("rhythm=every&every=0", "every is 1 to 315360000 seconds"),
     ],
 )
-async def test_rhythm_is_explained_while_typing(pool: Engine, http: httpx2.AsyncClient, query: str, said: str) -> None:
-    assert said in (await http.get(f"/schedules/explain?{query}")).text
+async def test_rhythm_is_explained_while_typing(
+    pool: Engine, http: httpx2.AsyncClient, query: str, expected: str
+) -> None:
+    assert expected in (await http.get(f"/schedules/explain?{query}")).text

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from tests.dashboard.scenery import Scenery, furnish
 from tests.sql.engine import Engine
 from tests.web.doors import PASSWORD, SITE, Door

@@ -107,8 +107,8 @@ async def test_action_on_selected_tasks_reports_their_outcomes(pool: Engine, htt
     ids, _ = pool.enqueue_many([{"role": "sums", "handler": "add"}] * 3)
 
     assert await send(http, "/tasks/selected", action="cancel", id=ids[:2]) == "Cancel, 2 tasks: 2 cancelled."
-    told = await send(http, "/tasks/selected", action="retry", id=[*ids, 4711])
-    assert told == "Retry, 4 tasks: 2 pending again, 1 already open, 1 no longer existed."
+    output = await send(http, "/tasks/selected", action="retry", id=[*ids, 4711])
+    assert output == "Retry, 4 tasks: 2 pending again, 1 already open, 1 no longer existed."
     assert await send(http, "/tasks/selected", action="delete", id=ids) == "Delete, 3 tasks: 3 deleted."
     assert await send(http, "/tasks/selected", action="delete") == "Nothing is selected."
 
@@ -120,7 +120,7 @@ async def test_bulk_cancellation_previews_the_number_of_matching_tasks(pool: Eng
     some = await shown(http, "/tasks/bulk?role=sums&action=cancel&limit=100")
     page = await shown(http, "/tasks/bulk?role=sums&action=cancel")
 
-    assert "100 tasks of more" in some.text
+    assert "100 tasks, the newest that match." in some.text
     assert "120 tasks match" in page.text
     assert page.all("a", href=f"/tasks/{ids[-1]}")
     assert set(pool.states().values()) == {"pending"}
@@ -131,9 +131,9 @@ async def test_all_matching_tasks_are_cancelled_after_confirmation(pool: Engine,
     letter = pool.enqueue("letters", handler="post")
     form = (await shown(http, "/tasks/bulk?role=sums&action=cancel")).one("form", method="post", action="/tasks/bulk")
 
-    told = await send(http, "/tasks/bulk", **{field["name"]: field["value"] for field in form.all("input")})
+    output = await send(http, "/tasks/bulk", **{field["name"]: field["value"] for field in form.all("input")})
 
-    assert told == "Cancel, 12 tasks: 12 cancelled."
+    assert output == "Cancel, 12 tasks: 12 cancelled."
     assert pool.states() == {**dict.fromkeys(ids, "cancelled"), letter: "pending"}
 
 

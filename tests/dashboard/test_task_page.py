@@ -6,7 +6,7 @@ import json
 
 import httpx2
 
-from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import encode_result
 from rolecall.testing import Clock
 from tests.dashboard.reading import shown
 from tests.dashboard.scenery import TRACEBACK
@@ -69,7 +69,7 @@ async def test_history_shows_every_event_with_the_time_since_the_previous_one(
 
     story = [each.one("b").text for each in page.one("ol", class_="story").all("li")]
     attempt = ["Claimed", "Started", "Attempt failed"]
-    assert story == ["Enqueued", *attempt, *attempt, "Failed permanently"]
+    assert story == ["Enqueued", *attempt, *attempt, "Failed"]
     assert "+ 5 s" in page.one("ol", class_="story").text
     assert "+ 1 min 5 s" in page.one("ol", class_="story").text
 

@@ -130,8 +130,8 @@ def test_step_that_cannot_get_its_locks_names_the_blocking_session(
 ) -> None:
     write(tmp_path, "migrations/0001_told.sql", TOLD)
     write(tmp_path, "migrations/0002_trigger.sql", TRIGGER)
-    told = pytest.raises(SchemaBusy, match=r"a long handler.*rolecall\.finished_tasks")
-    with open_handler(database, worker), connect(database, "migrate") as migrator, told as busy:
+    output = pytest.raises(SchemaBusy, match=r"a long handler.*rolecall\.finished_tasks")
+    with open_handler(database, worker), connect(database, "migrate") as migrator, output as busy:
         migrate(migrator, package, patience=0.2)
 
     assert busy.value.step == "0002_trigger"

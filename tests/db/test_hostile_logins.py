@@ -200,14 +200,14 @@ def test_merge_function_compiled_by_its_caller_does_not_run_with_owners_rights(
 ) -> None:
     connection.execute(MERGER)
     with armed(database, "rolecall_enqueue") as conn:
-        heard: list[str] = []
-        conn.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
+        result: list[str] = []
+        conn.add_notice_handler(lambda notice: result.append(notice.message_primary or ""))
         conn.execute("select shop.merged('{}', '{}')")
         conn.execute("select * from rolecall.enqueue_many(%s::pg_catalog.jsonb)", (MERGED,))
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="revoke execute on it from public"):
             conn.execute("select * from rolecall.enqueue_many(%s::pg_catalog.jsonb)", (MERGED,))
 
-    assert heard == []
+    assert result == []
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded.binaries import find_binaries
 from rolecall.db.migrations import Migrations
 from rolecall.db.migrator import PlannedMigration, migrate, pending, pending_sql, plan, sql_text
+from rolecall.embedded.binaries import find_binaries
 from rolecall.model.errors import DatabaseError
 from tests.db.shop import Connection, write
 

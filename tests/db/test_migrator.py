@@ -195,15 +195,15 @@ def test_migration_file_without_a_number_is_rejected(conn: Connection, shop: Mig
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "expected"),
     [("0002_go_elsewhere.sql", "more than one file has the number 0002"), ("0000_before.sql", "0000_before")],
 )
 def test_ambiguous_migration_numbers_are_rejected(
-    conn: Connection, shop: Migrations, tmp_path: Path, place: str, said: str
+    conn: Connection, shop: Migrations, tmp_path: Path, place: str, expected: str
 ) -> None:
     write(tmp_path, f"migrations/{place}", "")
 
-    with pytest.raises(InvalidDeclaration, match=said):
+    with pytest.raises(InvalidDeclaration, match=expected):
         migrate(conn, shop)
 
 

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from rolecall.db.connect import async_pool, connect, connect_async, pool
+from rolecall.db.connect import connect, connect_async
 from rolecall.db.pooler import Connection, Pooler
+from rolecall.db.pools import async_pool, pool
 from rolecall.db.run import run, run_all, run_async
 from rolecall.sql.statement import Statement, single
 from tests.servers import Bouncer, bouncing
@@ -63,9 +64,11 @@ def test_pooler_is_detected_at_the_first_connection_and_logged_once(
     assert caplog.text.count("A pooler is in front of the database") == 1
 
 
-@pytest.mark.parametrize("told", [None, True])
-def test_statements_are_not_prepared_behind_a_pooler(database: str, pgbouncer: Bouncer, told: bool | None) -> None:
-    with connect(pgbouncer.through(database), "test", Pooler(configured=told)) as connection:
+@pytest.mark.parametrize("configured", [None, True])
+def test_statements_are_not_prepared_behind_a_pooler(
+    database: str, pgbouncer: Bouncer, configured: bool | None
+) -> None:
+    with connect(pgbouncer.through(database), "test", Pooler(configured=configured)) as connection:
         prepare(connection)
 
         assert run(connection, PREPARED) == 0

@@ -32,7 +32,7 @@ where relnamespace = 'rolecall'::regnamespace and relkind in ('r', 'p', 'v') and
 """
 CHANGES_SOMETHING = """\
 select proname from pg_proc
-where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'fake_clock', 'status_of', 'late_committers') and not prosecdef
+where pronamespace = 'rolecall'::regnamespace and provolatile = 'v' and proname not in ('clock', 'status_of', 'late_committers') and not prosecdef
     and has_function_privilege(%s, oid, 'execute')
 """
 WITHOUT_A_PATH = """\
@@ -243,6 +243,7 @@ def test_functions_without_a_search_path_are_granted_only_if_inlined(connection:
 
     assert granted == [
         ("clock", "sql", False),
+        ("is_active", "sql", False),
         ("shown_state", "sql", False),
         ("status_of", "sql", False),
         ("tasks_of_chain", "sql", False),
@@ -251,7 +252,7 @@ def test_functions_without_a_search_path_are_granted_only_if_inlined(connection:
 
 def test_inlined_functions_reference_no_type_that_a_caller_could_shadow(connection: Connection) -> None:
     bodies = connection.execute(
-        "select prosrc from pg_proc where proname in ('clock', 'status_of', 'tasks_of_chain')"
+        "select prosrc from pg_proc where proname in ('clock', 'is_active', 'status_of', 'tasks_of_chain')"
     ).fetchall()
 
     assert [body for (body,) in bodies if re.search(r"::(?!pg_catalog\.)|\bcast\b", body)] == []

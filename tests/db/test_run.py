@@ -8,7 +8,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from rolecall.db.connect import connect, connect_async, with_defaults
-from rolecall.db.run import run, run_all, run_all_async, run_async
+from rolecall.db.run import run, run_all, run_all_async, run_and_async, run_async
 from rolecall.model.errors import (
     ConfigError,
     DatabaseError,
@@ -76,14 +76,14 @@ async def test_sqlstate_determines_the_error(ask: Ask, sqlstate: str, error: typ
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "expected"),
     [
         ('schema "rolecall" does not exist', 'schema "rolecall" does not exist; run: rolecall migrate'),
         ("function shop.merge(jsonb) does not exist", "function shop.merge(jsonb) does not exist"),
     ],
 )
-def test_missing_schema_error_names_the_command_only_if_it_helps(problem: str, told: str) -> None:
-    assert str(SchemaMissing(problem)) == told
+def test_missing_schema_error_names_the_command_only_if_it_helps(problem: str, expected: str) -> None:
+    assert str(SchemaMissing(problem)) == expected
 
 
 TRIES = """
@@ -189,6 +189,26 @@ def test_statements_wait_for_the_callers_commit(database: str, marks: Callable[[
         own.rollback()
 
     assert marks() == 0
+
+
+def refused(rows: list[Any]) -> None:
+    raise InvalidTask(f"refused: {rows[0][0]}")
+
+
+CHECKED = Statement(
+    query="select 1 / 0", read=ignore_rows, check=Statement(query="select %s::text", params=("why",), read=refused)
+)
+
+
+async def test_check_runs_before_its_statement(ask: Ask) -> None:
+    with pytest.raises(InvalidTask, match="refused: why"):
+        await ask(CHECKED)
+
+
+async def test_check_runs_before_a_statement_with_an_audit_entry(database: str) -> None:
+    async with await connect_async(database, "test") as connection:
+        with pytest.raises(InvalidTask, match="refused: why"):
+            await run_and_async(connection, CHECKED, lambda _before, _answer: CHECKED)
 
 
 async def test_unreachable_server_raises_database_unavailable() -> None:

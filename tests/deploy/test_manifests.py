@@ -97,10 +97,10 @@ def test_workers_accept_no_traffic_and_cannot_reach_cloud_metadata() -> None:
     assert any(ip_address("169.254.169.254") in network for network in refused if network.version == 4)
 
 
-def test_forwarded_headers_are_trusted_only_from_the_clusters_pods() -> None:
+def test_forwarded_headers_are_trusted_from_nobody_until_an_overlay_names_the_ingress() -> None:
     [settings] = of_kind(documents(), "ConfigMap")
 
-    assert read_settings(settings["data"]).access.forwarded_by == "10.0.0.0/8"
+    assert not read_settings(settings["data"]).access.forwarded_by
 
 
 def test_termination_grace_period_of_a_worker_exceeds_that_of_its_tasks() -> None:
@@ -120,6 +120,14 @@ def test_scaling_permission_is_limited_to_the_replicas_of_two_sets() -> None:
         assert not changes or all(resource.endswith("/scale") for resource in rule["resources"])
 
 
+def test_every_permission_on_workloads_names_the_configured_workload() -> None:
+    [settings] = of_kind(documents(), "ConfigMap")
+    rules = [rule for role in of_kind(documents(), "Role") for rule in role["rules"] if "apps" in rule["apiGroups"]]
+
+    assert rules
+    assert all(settings["data"]["ROLECALL_K8S_WORKLOAD"] in rule.get("resourceNames", []) for rule in rules)
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_images_are_immutable(overlay: str) -> None:
     found = tuple(put_together(ROOT / "overlays" / overlay))
@@ -134,7 +142,8 @@ def test_second_role_is_that_of_older_clusters() -> None:
     role = named(of_kind(documents(), "Role"), "worker-scaler")
     binding = named(of_kind(documents(), "RoleBinding"), "scraper-worker-scaler")
 
-    assert role["rules"] == [{"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get", "patch"]}]
+    [rule] = role["rules"]
+    assert (rule["apiGroups"], rule["resources"], rule["verbs"]) == (["apps"], ["statefulsets"], ["get", "patch"])
     assert binding["roleRef"]["name"] == "worker-scaler"
 
 

@@ -11,7 +11,7 @@ import psutil
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.cli.processes import told_until, until
+from tests.cli.processes import read_until, until
 from tests.django.conftest import Project
 
 ENQUEUES = """\
@@ -32,7 +32,7 @@ def test_worker_runs_tasks_enqueued_by_the_project(shop: Project, connection: Co
     shop.manage("migrate", "-v0")
     shop.manage("shell", "-v0", "-c", ENQUEUES)
 
-    said = shop.manage("rolecall", "worker", "--until-idle", "--slots=2")
+    result = shop.manage("rolecall", "worker", "--until-idle", "--slots=2")
 
     assert sorted(connection.execute(ENDED).fetchall()) == [
         ("count_orders", "completed", "1"),
@@ -41,7 +41,7 @@ def test_worker_runs_tasks_enqueued_by_the_project(shop: Project, connection: Co
         ("shop.django_tasks.add", "completed", "3"),
     ]
     assert connection.execute("select receipt from shop_order").fetchall() == [("for Ada",)]
-    assert "completed" in said
+    assert "completed" in result
 
 
 def test_language_and_time_zone_of_an_attempt_do_not_affect_the_next(shop: Project, connection: Connection) -> None:
@@ -68,7 +68,7 @@ def test_workers_in_several_processes_find_the_project_and_reveal_no_password(
         text=True,
     ) as workers:
         try:
-            told_until(workers, "Starting worker")
+            read_until(workers, "Starting worker")
             password = str(conninfo_to_dict(shop.variables["SITE_DATABASE"])["password"])
             parent = psutil.Process(workers.pid)
             lines = [" ".join(each.cmdline()) for each in (parent, *parent.children(recursive=True))]

@@ -83,7 +83,7 @@ class Program:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def told(self, words: str) -> str:
+    def wait_for_line(self, words: str) -> str:
         """Wait until the program has written these words; return the line."""
         deadline = time.monotonic() + PATIENCE
         while True:

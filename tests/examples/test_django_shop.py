@@ -66,7 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 def shop(installed: Environment, database: str, tmp_path: Path) -> Shop:
     folder = tmp_path / "shop"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    said = conninfo_to_dict(database)
+    output = conninfo_to_dict(database)
     words = {"DB": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     return Shop(
         folder=folder,
@@ -74,16 +74,16 @@ def shop(installed: Environment, database: str, tmp_path: Path) -> Shop:
         variables={
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),
-            **{f"POSTGRES_{name}": str(said[word]) for name, word in words.items() if word in said},
+            **{f"POSTGRES_{name}": str(output[word]) for name, word in words.items() if word in output},
         },
     )
 
 
 def test_own_tests_of_the_example_pass(shop: Shop) -> None:
-    told = shop.manage("test", "--noinput")
+    result = shop.manage("test", "--noinput")
 
-    assert "OK" in told
-    assert "Ran 3 tests" in told
+    assert "OK" in result
+    assert "Ran 3 tests" in result
 
 
 def test_models_and_migrations_of_the_example_agree(shop: Shop) -> None:
@@ -106,9 +106,9 @@ def test_order_of_a_customer_is_billed_by_a_worker(shop: Shop) -> None:
         finally:
             web.terminate()
 
-    told = shop.manage("rolecall", "worker", "--until-idle")
+    result = shop.manage("rolecall", "worker", "--until-idle")
 
-    assert "Dear Ada, please pay 4.50 GBP." in told
+    assert "Dear Ada, please pay 4.50 GBP." in result
     task = json.loads(shop.manage("rolecall", "tasks", "show", str(placed["task"]), "--json"))["task"]
     assert (task["state"], task["key"]) == ("completed", f"order:{placed['order']}")
 

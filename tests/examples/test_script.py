@@ -36,8 +36,8 @@ def test_script_prints_the_checksum_of_each_file(script: Project, tmp_path: Path
         path.write_bytes(content)
 
     with script.running("rolecall", "up", "--app", "checksums:app", "--slots", "4") as up:
-        up.told("Starting worker")
-        told = script.run("python", "checksums.py", str(tmp_path / "files"))
+        up.wait_for_line("Starting worker")
+        result = script.run("python", "checksums.py", str(tmp_path / "files"))
 
-    assert told.splitlines() == [f"{hashlib.sha256(content).hexdigest()}  {path}" for path, content in files.items()]
+    assert result.splitlines() == [f"{hashlib.sha256(content).hexdigest()}  {path}" for path, content in files.items()]
     assert up.process.returncode == 0

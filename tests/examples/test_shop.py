@@ -40,9 +40,9 @@ def test_pyright_reports_nothing(shop: Project) -> None:
 
 
 def test_own_tests_of_the_example_pass(shop: Project, postgres_server: TestServer) -> None:
-    told = shop.run("pytest", "-q", ROLECALL_TEST_SERVER=postgres_server.dsn("postgres"))
+    result = shop.run("pytest", "-q", ROLECALL_TEST_SERVER=postgres_server.dsn("postgres"))
 
-    assert re.search(r"^\d+ passed", told, re.MULTILINE), told
+    assert re.search(r"^\d+ passed", result, re.MULTILINE), result
 
 
 def test_order_is_billed_by_a_separate_worker(shop: Project, pgbouncer: Bouncer, database: str) -> None:
@@ -54,7 +54,7 @@ def test_order_is_billed_by_a_separate_worker(shop: Project, pgbouncer: Bouncer,
         shop.running(*WEB, DATABASE_URL=through) as web,
     ):
         order_is_confirmed(web)
-        billed = json.loads(worker.told('"event": "billed"'))
+        billed = json.loads(worker.wait_for_line('"event": "billed"'))
 
     assert billed.items() >= {"handler": "bill_order", "key": "customer:7", "attempt": 1, "invoice": 1}.items()
     assert [program.process.returncode for program in (worker, web)] == [0, -15]
@@ -70,7 +70,7 @@ def test_order_is_billed_by_workers_inside_two_web_processes(
         order_is_confirmed(web)
         at_work = "select count(*) from rolecall.workers"
         until(lambda: connection.execute(at_work).fetchone() == (2,), "a worker in each process")
-        web.told('"event": "billed"')
+        web.wait_for_line('"event": "billed"')
 
     # Each worker has stopped on request and is no longer registered.
     assert connection.execute("select count(*) from rolecall.workers where stopped_at is null").fetchone() == (0,)
@@ -78,8 +78,8 @@ def test_order_is_billed_by_workers_inside_two_web_processes(
 
 def order_is_confirmed(web: Program) -> None:
     """Place an order, and wait until its confirmation is sent."""
-    [address] = ADDRESS.findall(web.told("Uvicorn running on"))
-    web.told("Application startup complete")
+    [address] = ADDRESS.findall(web.wait_for_line("Uvicorn running on"))
+    web.wait_for_line("Application startup complete")
     with httpx2.Client(base_url=address, timeout=30) as client:
         placed = client.post("/orders", json=ORDER)
         assert placed.status_code == 201, placed.text

@@ -63,7 +63,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "rolecall relay": BROKER,
         "rolecall worker": BROKER,
         "rolecall doctor": BROKER,
-        "import pytest": "tests the reader's own transport; tests/wake/test_conformance.py tests ours",
+        "import pytest": "tests the reader's own transport; tests/transport/test_conformance.py tests ours",
     },
     "observability.md": {
         "from opentelemetry import trace": "needs an SDK, which the reader chooses; tests/telemetry has one",
@@ -73,6 +73,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "export ROLECALL_LISTEN_URL": POOLER,
         "rolecall doctor": POOLER,
     },
+    "sentry.md": {"# shop.py": "needs Sentry's client; tests/guides/test_sentry.py has it"},
     "serve.md": {
         "rolecall people add": "asks for a password in a terminal; tests/cli/test_access.py answers",
         "rolecall serve --app shop:app --host 10.0.0.5": ELSEWHERE,

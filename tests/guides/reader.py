@@ -113,17 +113,17 @@ class Reader:
         elif STREAMS.search(line):
             self.listen(line)
         else:
-            said = self.run(line)
-            assert doctest.OutputChecker().check_output(wanted, said, ALIKE) or not wanted, f"$ {line}\n{said}"
+            result = self.run(line)
+            assert doctest.OutputChecker().check_output(wanted, result, ALIKE) or not wanted, f"$ {line}\n{result}"
 
     def run(self, line: str) -> str:
         """Run a command, which must succeed; return its terminal output."""
         done = subprocess.run(
             self._command(line), cwd=self.folder, env=self.variables, check=False, capture_output=True, timeout=PATIENCE
         )
-        said = (done.stdout + done.stderr).decode()
-        assert done.returncode == 0, f"$ {line}\n{said}"
-        return said
+        result = (done.stdout + done.stderr).decode()
+        assert done.returncode == 0, f"$ {line}\n{result}"
+        return result
 
     def start(self, line: str, wanted: str) -> None:
         """Start a long-running command, as in another terminal, and wait for its expected message."""
@@ -133,9 +133,9 @@ class Reader:
         checker = doctest.OutputChecker()
 
         def is_ready() -> bool:
-            said = log.read_text()
-            assert process.poll() is None, f"$ {line}\n{said}"
-            return checker.check_output(f"{wanted}...\n", said, ALIKE)
+            result = log.read_text()
+            assert process.poll() is None, f"$ {line}\n{result}"
+            return checker.check_output(f"{wanted}...\n", result, ALIKE)
 
         until(is_ready, lambda: f"$ {line}\n{log.read_text()}")
 

@@ -23,12 +23,12 @@ async def test_client_of_the_guide_receives_events(database: str, tmp_path: Path
     application = build(database, App("test"), Settings(access=AccessSettings(auth=AuthMode.token, token=token)))
     async with served(application) as site, await connect_async(database, "other") as sql:
         await run_async(sql, roles.declare([{"name": "sums"}], [{"name": "add", "role": "sums"}]))
-        told = follow(str(site.client.base_url).rstrip("/"), token)
+        result = follow(str(site.client.base_url).rstrip("/"), token)
         async with asyncio.timeout(LONG):
-            first = await asyncio.to_thread(next, told)
+            first = await asyncio.to_thread(next, result)
             [task_id] = await enqueue(sql)
-            later = [await asyncio.to_thread(next, told) for _ in ("task_changed", "role_changed")]
-        await asyncio.to_thread(told.close)
+            later = [await asyncio.to_thread(next, result) for _ in ("task_changed", "role_changed")]
+        await asyncio.to_thread(result.close)
 
     assert first[:2] == ("connected", {})
     # A look at the roles may come between the commit and the look at the tasks.

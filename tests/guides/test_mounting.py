@@ -11,12 +11,12 @@ from fastapi import FastAPI
 from starlette.routing import Mount
 
 from rolecall import App
-from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
+from rolecall.model.operator.access import Scope
 from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.testing import Clock
-from rolecall.web.passwords import hash_password
+from rolecall.web.access.passwords import hash_password
 from tests.guides.reading import module_of
 from tests.sql.engine import Connection, Engine
 from tests.web.doors import PASSWORD, SITE

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.guides.blocks import blocks
+from tests.guides.reading import rows_of_table
 
 GUIDE = "statistics-in-sql.md"
 Connection = psycopg.Connection[Any]
@@ -20,11 +21,6 @@ def pipeline(connection: Connection) -> Connection:
     for block in setup:
         connection.execute(block.encode())
     return connection
-
-
-def table(text: str) -> list[tuple[str, ...]]:
-    """Read rows as psql prints them, without their heading."""
-    return [tuple(cell.strip() for cell in line.split("|")) for line in text.strip().splitlines()[2:]]
 
 
 def rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
@@ -46,7 +42,7 @@ def test_whole_guide_runs_inside_a_transaction_and_leaves_no_trace(connection: C
             connection, "select handler, state::text, count(*) from rolecall.all_tasks group by 1, 2 order by 1"
         )
 
-    assert found == table(blocks(GUIDE, "text")[0])
+    assert found == rows_of_table(blocks(GUIDE, "text")[0])
     assert tasks == [
         ("collect_changes", "completed", 2),
         ("count_store", "completed", 4),
@@ -104,9 +100,9 @@ def test_round_is_announced_at_its_start_and_at_its_end(pipeline: Connection, da
         listener.execute("listen statistics")
         pipeline.execute("insert into shop.products (store, category, price) values (1, 'tea', 4)")
         pipeline.execute("call rolecall.process_tasks()")
-        told = [int(notice.payload) for notice in listener.notifies(timeout=40, stop_after=2)]
+        result = [int(notice.payload) for notice in listener.notifies(timeout=40, stop_after=2)]
 
-    assert told == [rows(pipeline, "select min(id) from rolecall.all_tasks")[0][0]] * 2
+    assert result == [rows(pipeline, "select min(id) from rolecall.all_tasks")[0][0]] * 2
 
 
 def test_progress_infos_of_a_round_are_summed(pipeline: Connection) -> None:

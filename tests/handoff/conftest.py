@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from rolecall.brokers import RedisLink, connect_redis
+from rolecall.transport.brokers import RedisLink, connect_redis
 from tests.brokers import Broker, redis
 from tests.worker.conftest import bench
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
 
-from rolecall.brokers import RedisLink
 from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.db.connect import connect_async
@@ -15,6 +14,7 @@ from rolecall.model.audit import Actor
 from rolecall.service.database import OneConnection
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.services import Services
+from rolecall.transport.brokers import RedisLink
 from tests.worker.bench import PATIENCE, Bench
 
 # Workers with the handoff do not poll Postgres within this time.
@@ -56,11 +56,11 @@ def one_redis(url: str) -> HandoffSettings:
 
 
 @asynccontextmanager
-async def by_handoff(bench: Bench, link: RedisLink, url: str, **options: object) -> AsyncIterator[None]:
-    """Run a dispatcher and a worker that uses it."""
+async def by_handoff(bench: Bench, link: RedisLink, url: str, **options: object) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a dispatcher and a worker that uses it. Yield the dispatcher."""
     settings = one_redis(url)
-    async with dispatching(bench.dsn, settings):
+    async with dispatching(bench.dsn, settings) as dispatcher:
         await comes_true(lambda: link.call("GET", "rolecall:leader"))
         async with bench.working(**({"roles": ("mail",), "poll_interval": LONG, "handoff": settings} | options)):
             await comes_true(lambda: link.call("HLEN", "rolecall:workers"))
-            yield
+            yield dispatcher

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 import uvloop
 
-from rolecall.brokers import RedisAway, RedisLink, RedisRefuses, Script, connect_redis
 from rolecall.model.errors import ConfigError
+from rolecall.transport.brokers import RedisAway, RedisLink, RedisRefuses, Script, connect_redis
 from tests.brokers import Broker, cutting_server, redis
 
 
-async def asked(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> object:
+async def run_on(url: str, ask: Callable[[RedisLink], Awaitable[object]]) -> object:
     """Run one command on the Redis of a URL."""
     link = connect_redis(url)
     try:
@@ -36,10 +36,10 @@ async def test_script_is_reloaded_by_a_server_that_has_lost_it(redis_server: Bro
 
 async def test_rejection_by_the_server_is_distinguished_from_an_outage(redis_server: Broker) -> None:
     with pytest.raises(RedisRefuses):
-        await asked(redis_server.url, lambda link: link.call("NOPE"))
+        await run_on(redis_server.url, lambda link: link.call("NOPE"))
     redis_server.kill()
     with pytest.raises(RedisAway) as away:
-        await asked(redis_server.url, lambda link: link.call("PING"))
+        await run_on(redis_server.url, lambda link: link.call("PING"))
     assert not isinstance(away.value, RedisRefuses)
 
 
@@ -60,26 +60,27 @@ async def test_unresponsive_server_is_unavailable_after_two_seconds(redis_server
     redis_server.freeze()
     with pytest.raises(RedisAway):
         async with asyncio.timeout(5):
-            await asked(redis_server.url, lambda link: link.call("PING"))
+            await run_on(redis_server.url, lambda link: link.call("PING"))
 
 
 async def test_published_message_reaches_its_subscribers(redis_server: Broker) -> None:
     link = connect_redis(redis_server.url)
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    hearing = asyncio.create_task(link.subscribe("news", heard.put_nowait))
+    result: asyncio.Queue[str] = asyncio.Queue()
+    hearing = asyncio.create_task(link.subscribe("news", result.put_nowait))
     while not await link.call("PUBLISH", "news", "one"):
         await asyncio.sleep(0)
-    assert await heard.get() == "one"
+    assert await result.get() == "one"
     hearing.cancel()
+    await asyncio.wait([hearing])
     await link.close()
 
 
 async def test_password_of_the_url_is_sent_to_the_server() -> None:
     with redis("--requirepass", "s3cret/") as server:
         url = f"redis://:s3cret%2F@127.0.0.1:{server.port}"
-        assert await asked(url, lambda link: link.call("PING"))
+        assert await run_on(url, lambda link: link.call("PING"))
         with pytest.raises(RedisAway):
-            await asked(server.url, lambda link: link.call("PING"))
+            await run_on(server.url, lambda link: link.call("PING"))
 
 
 @pytest.mark.parametrize("url", ["http://:geheim@host", "redis+sentinel://:geheim@host:1", "redis://:geheim@host:port"])
@@ -100,7 +101,7 @@ class Hides:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Hides())
-import rolecall.brokers
+import rolecall.transport.brokers
 assert "redis" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import pytest
 
 from rolecall import Context, NewTask
-from rolecall.brokers import RedisLink, connect_redis
-from rolecall.wake.choice import choose
-from rolecall.wake.in_process import InProcess
-from rolecall.wake.listener import Listener
-from rolecall.wake.relay import Relay
-from rolecall.wake.transport import WAKE_CHANNEL
+from rolecall.transport.brokers import RedisLink, connect_redis
+from rolecall.transport.choice import choose
+from rolecall.transport.in_process import InProcess
+from rolecall.transport.listener import Listener
+from rolecall.transport.relay import Relay
+from rolecall.transport.transport import WAKE_CHANNEL
 from tests.brokers import Broker, redis, sentinel
 from tests.handoff.house import by_handoff, comes_true
 from tests.worker.bench import Bench, until
@@ -80,9 +80,9 @@ async def test_redis_failover_loses_and_duplicates_no_task(
 
 
 async def test_notifications_arrive_again_after_a_redis_failover(watched: Watched) -> None:
-    heard = asyncio.Event()
+    result = asyncio.Event()
     source, transport = InProcess(), choose(watched.url, InProcess())
-    listener = Listener(transport, {WAKE_CHANNEL: lambda _what: heard.set()}, lambda: None)
+    listener = Listener(transport, {WAKE_CHANNEL: lambda _what: result.set()}, lambda: None)
     relaying = [asyncio.create_task(each.run()) for each in (Relay(source, transport), listener)]
     await until(lambda: listener.alive)
 
@@ -91,7 +91,7 @@ async def test_notifications_arrive_again_after_a_redis_failover(watched: Watche
     await until(lambda: listener.alive)
     await source.publish(WAKE_CHANNEL, "mail")
     async with asyncio.timeout(10):
-        await heard.wait()
+        await result.wait()
 
     for task in relaying:
         task.cancel()

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from rolecall import NewTask
-from rolecall.brokers import RedisLink
 from rolecall.config import Settings
 from rolecall.db.connect import connect_async
 from rolecall.model.audit import Actor
-from rolecall.model.why import CauseKind
+from rolecall.model.operator.why import CauseKind
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
+from rolecall.transport.brokers import RedisLink
 from tests.brokers import Broker, redis, sentinel
 from tests.handoff.house import comes_true, dispatching, doctors_words, one_redis
 from tests.worker.bench import Bench

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from rolecall import Context, NewTask
-from rolecall.brokers import RedisLink, connect_redis
 from rolecall.db.run import run
 from rolecall.sql import roles
+from rolecall.transport.brokers import RedisLink, connect_redis
 from tests.brokers import Broker
 from tests.handoff.house import by_handoff, comes_true, dispatching, one_redis
 from tests.worker.bench import Bench, until

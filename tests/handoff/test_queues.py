@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from rolecall.brokers import RedisAway, RedisLink, connect_redis
 from rolecall.config.handoff import HandoffKind
 from rolecall.handoff.lanes import Band, Lane, Message
 from rolecall.handoff.lists import ListQueue
 from rolecall.handoff.queues import BandQueues, HandoffQueue, kind_for
 from rolecall.handoff.simple import SimpleQueue
 from rolecall.handoff.streams import StreamQueue
+from rolecall.transport.brokers import RedisAway, RedisLink, connect_redis
 from tests.brokers import Broker, redis
 
 MAIL = Lane(Band.LOW, "mail")

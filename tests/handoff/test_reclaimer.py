@@ -10,7 +10,6 @@ import psycopg
 import pytest
 
 from rolecall import NewTask
-from rolecall.brokers import RedisLink
 from rolecall.db.run import run
 from rolecall.handoff.lanes import Band, Lane, Message
 from rolecall.handoff.lists import ListQueue
@@ -19,6 +18,7 @@ from rolecall.handoff.reclaimer import Reclaimer
 from rolecall.handoff.roll import note_roles
 from rolecall.handoff.streams import StreamQueue
 from rolecall.sql import claims
+from rolecall.transport.brokers import RedisLink
 from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.worker.bench import Bench
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.brokers import RedisLink, connect_redis
 from rolecall.config.handoff import HandoffKind, HandoffSettings
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import Band, Lane, Message
 from rolecall.handoff.roll import Leader, WorkerBeat, beat, leader_of, read_workers
+from rolecall.transport.brokers import RedisLink, connect_redis
 from tests.brokers import free_port, redis, sentinel
 from tests.handoff.house import comes_true
 

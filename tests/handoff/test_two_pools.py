@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from rolecall import NewTask
-from rolecall.brokers import RedisLink, connect_redis
 from rolecall.handoff.roll import LeaderInfo, pool_of
 from rolecall.testing import TestServer, clone
+from rolecall.transport.brokers import RedisLink, connect_redis
 from rolecall.worker.session import DatabaseSessions
 from tests.brokers import Broker
 from tests.handoff.house import by_handoff, dispatching, doctors_words, one_redis

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 
 from rolecall import Context, NewTask
-from rolecall.brokers import RedisLink
+from rolecall.config.handoff import HandoffKind
+from rolecall.handoff.dispatcher import AHEAD_OF_NOBODY
+from rolecall.transport.brokers import RedisLink
 from tests.brokers import Broker
-from tests.handoff.house import by_handoff, comes_true, dispatching, one_redis
+from tests.handoff.house import LONG, by_handoff, comes_true, dispatching, one_redis
 from tests.worker.bench import Bench, until
 
 HANDED = "Tasks are dispatched through Redis"
@@ -94,6 +97,27 @@ async def test_message_names_the_task_the_attempt_and_the_time(app: Bench, link:
     message = json.loads(fields[b"message"])
     assert (message["task_id"], message["attempt"]) == (task_id, 1)
     assert message["at"]
+
+
+async def test_ids_of_a_role_without_worker_are_in_its_list(app: Bench, link: RedisLink, server: Broker) -> None:
+    @app.app.task(role="reports")
+    async def report() -> None: ...
+
+    ids = app.enqueue(*(NewTask(handler="report") for _ in range(AHEAD_OF_NOBODY + 1)))
+    await link.call("HSET", "rolecall:workers", "ghost", json.dumps({"number": 1, "room": 1, "roles": ["mail"]}))
+    await link.call("SET", "worker:ghost:heartbeat", "alive")
+    async with dispatching(app.dsn, replace(one_redis(server.url), kind=HandoffKind.LISTS)):
+        await comes_true(lambda: link.call("LLEN", "rolecall:{reports}:low"))
+        messages = await link.call("LRANGE", "rolecall:{reports}:low", 0, -1)
+    assert [json.loads(message)["task_id"] for message in messages] == list(ids[:AHEAD_OF_NOBODY])
+
+
+async def test_worker_that_starts_takes_the_ids_that_wait_for_it(app: Bench, link: RedisLink, server: Broker) -> None:
+    ids = app.enqueue(*sends(*range(AHEAD_OF_NOBODY + 1)))
+    async with dispatching(app.dsn, one_redis(server.url)):
+        await comes_true(lambda: link.call("EXISTS", "rolecall:{mail}:low:stream"))
+        async with app.working(roles=("mail",), poll_interval=LONG, handoff=one_redis(server.url)):
+            assert [task.attempt for task in await app.finished(*ids)] == [1] * len(ids)
 
 
 async def test_polled_and_dispatched_tasks_of_one_key_never_run_concurrently(

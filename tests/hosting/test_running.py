@@ -110,7 +110,7 @@ async def test_worker_failure_is_logged_immediately_and_raised_at_the_end(
         async with running(bell.app, database, worker=QUICK) as client:
             stumble.set()
             await until(lambda: _is_told(caplog))
-            # The process goes on, and so does its client.
+            # The process and its client continue.
             await client.enqueue(bell.ring, times=3)
 
     with pytest.raises(LookupError, match="lost its way"):

@@ -15,7 +15,7 @@ from rolecall.maintenance import duties
 from rolecall.maintenance.duties import Duty
 from rolecall.maintenance.runner import MaintenanceRunner, rest_after
 from rolecall.maintenance.runs import DutySession
-from rolecall.model.doctor import DutyState
+from rolecall.model.operator.doctor import DutyState
 from rolecall.model.workers import DutyStatus, WorkerInfo
 from rolecall.sql import claims, doctor, keys, retention, roles, schedules, workers
 from rolecall.sql.statement import Statement
@@ -239,7 +239,7 @@ async def test_duty_runs_once_per_period_and_moves_to_another_process(
 def test_last_runner_checks_at_the_due_time_and_others_less_often(
     due: list[str], next_in: float | None, did_last: bool, workers: int, least: float, most: float
 ) -> None:
-    look = DutyStatus(due, next_in, did_last=did_last, workers=workers, latest_worker=7)
+    look = DutyStatus(due, next_in, did_last=did_last, workers=workers, latest_worker=7, server_time=0.0, clock_steps=0)
 
     assert all(least <= rest_after(look) <= most for _ in range(50))
 

@@ -144,3 +144,41 @@ def test_any_text_is_a_valid_expression_or_rejected(text: str) -> None:
 def test_unknown_time_zone_is_rejected(zone: str) -> None:
     with pytest.raises(InvalidSchedule, match="no time zone"):
         Cron("@daily", zone).check()
+
+
+@pytest.mark.parametrize(
+    ("zone", "first"),
+    [
+        (LORD_HOWE, datetime(2026, 10, 3, tzinfo=UTC)),
+        (LORD_HOWE, datetime(2026, 4, 4, tzinfo=UTC)),
+        ("Asia/Pyongyang", datetime(2018, 5, 4, tzinfo=UTC)),
+        ("America/Caracas", datetime(2016, 4, 30, tzinfo=UTC)),
+        ("Antarctica/Casey", datetime(2020, 10, 3, tzinfo=UTC)),
+        ("America/St_Johns", datetime(2010, 11, 6, tzinfo=UTC)),
+    ],
+)
+@pytest.mark.parametrize("expression", ["51 * * * *", "1 */5 * * *", "* 4 * * *", "*/7 1-3 * * *"])
+def test_change_by_a_fraction_of_an_hour_omits_no_existing_fire_time(
+    expression: str, zone: str, first: datetime
+) -> None:
+    last = first + timedelta(hours=50)
+    plain = Cron(expression)  # in UTC, where local times exist once
+    times = {(slot.hour, slot.minute) for slot in between(plain, first, first + timedelta(days=1))}
+    every_minute = (first + timedelta(minutes=number) for number in range(50 * 60))
+    local = ((moment, moment.astimezone(ZoneInfo(zone))) for moment in every_minute)
+
+    assert between(Cron(expression, zone), first, last) == [
+        moment for moment, at in local if (at.hour, at.minute) in times
+    ]
+
+
+def test_step_over_a_range_of_one_value_has_no_effect() -> None:
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+
+    assert [slot.hour for slot in between(Cron("0 14-14/6 * * *"), first, first + timedelta(days=1))] == [14]
+
+
+@pytest.mark.parametrize("expression", ["*/90 * * * *", "0 */36 * * *", "0 0 */45 * *"])
+def test_step_longer_than_its_field_is_rejected(expression: str) -> None:
+    with pytest.raises(InvalidSchedule, match="for an interval, use every"):
+        Cron(expression).check()

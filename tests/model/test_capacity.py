@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rolecall.model.capacity import (
+from rolecall.model.operator.capacity import (
     PlanRequest,
     RoleCapacity,
     hours_with_arrivals,
     look_ahead,
+    look_back,
     plan,
     workers_for_wait,
     workers_needed,
 )
+from rolecall.model.operator.history import History, HistoryPoint
 
 BUSY = RoleCapacity(
     role="work",
@@ -31,7 +34,9 @@ BUSY = RoleCapacity(
     measured_runs=100,
     oldest_waiting_seconds=60.0,
     paused=False,
+    measured_seconds=None,
 )
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = replace(BUSY, tasks_per_worker_hour=None, estimated_hours_to_drain=None, measured_runs=0)
 
 
@@ -115,3 +120,43 @@ def test_tasks_of_schedules_are_not_counted_as_arrivals_again() -> None:
     found = plan(BUSY, PlanRequest(), due=[0], scheduled=[60], routine=60)
 
     assert (found.forecast[0].scheduled, found.forecast[0].arriving) == (60, 60.0)
+
+
+def history(*points: tuple[int, float | None]) -> History:
+    """Return points of ten minutes: the tasks that completed within each, and the average of ready tasks."""
+    step = timedelta(minutes=10)
+    return History(
+        role="work",
+        step_seconds=600,
+        since=NOON,
+        until=NOON + len(points) * step,
+        points=[
+            HistoryPoint(
+                at=NOON + index * step,
+                seconds=600,
+                completed=completed,
+                failed=0,
+                cancelled=0,
+                retried=0,
+                waiting=None,
+                running=None,
+                ready_tasks=ready,
+                running_tasks=None,
+            )
+            for index, (completed, ready) in enumerate(points)
+        ],
+    )
+
+
+def test_forecast_of_an_hour_ago_uses_the_rates_of_that_time() -> None:
+    """In the first hour 300 arrived and 100 finished, at last 20 in ten minutes."""
+    past = look_back(history((0, 0), *[(20, 100)] * 5, (30, 200), *[(99, 0)] * 5), 250)
+
+    assert past
+    assert (past.waited_then, past.arrival_rate, past.service_rate) == (200, 300, 120)
+    assert (past.forecast_waiting, past.waiting) == (380, 250)
+
+
+@pytest.mark.parametrize("points", [[(0, 0)] * 6, [(0, None), *[(0, 0)] * 11], [*[(0, 0)] * 6, (0, None)]])
+def test_forecast_of_an_hour_ago_is_unknown_without_its_history(points: list[tuple[int, float | None]]) -> None:
+    assert look_back(history(*points), 0) is None

@@ -20,15 +20,15 @@ def test_all_options_are_serialized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected"),
     [
         (merge_fields(ids="union", n="sum"), {"fields": {"ids": "union", "n": "sum"}}),
         (merge_function("shop.merge"), {"function": "shop.merge"}),
         (MergeRule(fields={"not-a-name": "max"}), {"fields": {"not-a-name": "max"}}),
     ],
 )
-def test_merge_rule_is_serialized(rule: MergeRule, said: dict[str, object]) -> None:
-    assert Dedupe(mode="merge", merge=rule).to_json() == {"mode": "merge", "merge": said}
+def test_merge_rule_is_serialized(rule: MergeRule, expected: dict[str, object]) -> None:
+    assert Dedupe(mode="merge", merge=rule).to_json() == {"mode": "merge", "merge": expected}
 
 
 @pytest.mark.parametrize("words", [{}, {"fields": {}, "function": "shop.merge"}], ids=str)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rolecall.model.history import StoredBin, durations_of, points_of, scale_for
+from rolecall.model.operator.history import StoredBin, durations_of, points_of, scale_for
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTES = [1, 60, 360, 1_440, 10_080, 43_200, 129_600]

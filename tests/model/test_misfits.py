@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from rolecall import App, InvalidPayload
-from rolecall.model.misfits import find_mismatch
+from rolecall.model.operator.misfits import find_mismatch
 
 
 class Colour(Enum):

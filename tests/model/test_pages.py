@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rolecall.model.pages import Page, page_by_id, position
+from rolecall.model.operator.pages import Page, page_by_id, position
 
 
 @dataclass(frozen=True)

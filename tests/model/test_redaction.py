@@ -70,7 +70,7 @@ def test_placeholders_in_a_changed_list_are_not_matched_to_stored_values(changed
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "expected"),
     [
         ("$.it.pin", (True, True)),
         ("$.it.pin.inside", (True, True)),
@@ -80,8 +80,8 @@ def test_placeholders_in_a_changed_list_are_not_matched_to_stored_values(changed
         ("$.it['odd", (True, True)),
     ],
 )
-def test_hidden_position_is_recognized(place: str, told: tuple[bool, bool]) -> None:
-    assert of(ITEM).hides_place(place) == told
+def test_hidden_position_is_recognized(place: str, expected: tuple[bool, bool]) -> None:
+    assert of(ITEM).hides_place(place) == expected
 
 
 def test_secrets_are_redacted_in_text_in_any_notation() -> None:

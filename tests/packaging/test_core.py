@@ -61,7 +61,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     build("rolecall", "wheel", folder / "wheels")
     environment = Environment(folder / "venv", folder / "wheels")
     environment.make()
-    environment.install(["rolecall"])
+    environment.install(["rolecall", "psycopg[binary]"])
     return environment
 
 
@@ -97,10 +97,11 @@ def test_wheel_without_extras_runs_client_worker_schedules_and_command(run: Run)
 
 
 def test_missing_time_zone_data_is_reported_with_the_package_to_install(run: Run) -> None:
-    said = run(f"python -c '{ABROAD}'")
+    result = run(f"python -c '{ABROAD}'")
 
     assert (
-        "this machine has no time zones except UTC, so 'America/Phoenix' is unknown: pip install tzdata" in said.stdout
+        "this machine has no time zones except UTC, so 'America/Phoenix' is unknown: pip install tzdata"
+        in result.stdout
     )
 
 
@@ -111,8 +112,8 @@ def test_missing_extra_is_reported_with_its_purpose(run: Run, name: str) -> None
     done = run(command, **variables)
 
     assert done.returncode != 0
-    said = f"the extra `{name}`, for {EXTRAS[name].gives} ({EXTRAS[name].modules[0]}"
-    assert said in " ".join(done.stderr.split())
+    result = f"the extra `{name}`, for {EXTRAS[name].gives} ({EXTRAS[name].modules[0]}"
+    assert result in " ".join(done.stderr.split())
     assert f"pip install 'rolecall[{name}]'" in done.stderr
 
 

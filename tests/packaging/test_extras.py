@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import tomllib
@@ -34,6 +35,14 @@ def test_table_contains_the_extras_that_the_package_declares() -> None:
     assert EXTRAS.keys() == declared().keys()
 
 
+def test_installation_page_lists_the_extras_with_their_purposes() -> None:
+    page = (ROOT / "docs" / "installation.md").read_text("utf-8")
+
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.MULTILINE)) == {
+        name: extra.gives for name, extra in EXTRAS.items()
+    }
+
+
 @pytest.mark.parametrize("name", EXTRAS)
 def test_modules_of_an_extra_match_its_distributions(name: str) -> None:
     brought = packages_distributions()
@@ -52,8 +61,19 @@ def test_missing_extra_error_names_its_purpose_modules_and_installation(
     with pytest.raises(ConfigError) as refused:
         require("web")
 
-    said = "for the HTTP API and the dashboard (jinja2, limits are missing): pip install 'rolecall[web]'"
-    assert str(refused.value).endswith(f"this needs the extra `web`, {said}")
+    result = "for the HTTP API and the dashboard (jinja2, limits are missing): pip install 'rolecall[web]'"
+    assert str(refused.value).endswith(f"this needs the extra `web`, {result}")
+
+
+@pytest.mark.parametrize(("package", "extra", "module"), [("web", "web", "fastapi"), ("django", "django", "django")])
+def test_package_without_its_extra_names_the_extra(
+    package: str, extra: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"rolecall.{package}", raising=False)
+
+    with pytest.raises(ConfigError, match=rf"needs the extra `{extra}`"):
+        importlib.import_module(f"rolecall.{package}")
 
 
 def test_installed_extra_is_not_reported() -> None:

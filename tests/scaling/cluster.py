@@ -14,7 +14,7 @@ import kmock
 from kmock import KubernetesEmulator, KubernetesObjectNotFoundError, Server
 
 from rolecall.config import ScalingSettings
-from rolecall.model.scaling import WorkloadKind
+from rolecall.model.operator.scaling import WorkloadKind
 
 NAMESPACE = "crawling"
 NAME = "rolecall-worker"

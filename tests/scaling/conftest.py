@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.model.scaling import WorkloadKind
-from rolecall.scaling import Scaler, scaler_for
+from rolecall.model.operator.scaling import WorkloadKind
+from rolecall.service.scaler import Scaler, scaler_for
 from tests.scaling.cluster import Cluster, running_cluster
 
 

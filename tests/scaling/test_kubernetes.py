@@ -12,8 +12,8 @@ import pytest
 
 from rolecall.config import ScalingSettings
 from rolecall.model.errors import ClusterMissing, ClusterRefused, ClusterUnavailable, WorkloadNotFound
-from rolecall.model.scaling import ScalingWay
-from rolecall.scaling import Scaler, scaler_for
+from rolecall.model.operator.scaling import ScalingWay
+from rolecall.service.scaler import Scaler, scaler_for
 from tests.scaling.cluster import Cluster, kubeconfig
 
 

@@ -10,7 +10,7 @@ import pytest
 from rolecall.config import Settings
 from rolecall.model.audit import Actor, AuditFilter
 from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds
-from rolecall.model.scaling import ScalingWay
+from rolecall.model.operator.scaling import ScalingWay
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.sql import roles
@@ -51,7 +51,7 @@ def deployed_pod(letter: str) -> str:
     return f"rolecall-worker-7d4b9c-{letter * 5}"
 
 
-async def told(services: Services) -> dict[str | None, str]:
+async def commands_by_pod(services: Services) -> dict[str | None, str]:
     """Return the pods whose workers have received a command."""
     return {worker.pod: worker.command for worker in await services.workers.list() if worker.command}
 
@@ -77,7 +77,7 @@ async def test_highest_ordinals_of_a_stateful_set_leave_first(
 
     assert scaled.leaving == ["rolecall-worker-3", "rolecall-worker-2"]
     assert sorted(scaled.decommissioned) == workers[2:]
-    assert await told(services) == {"rolecall-worker-2": "decommission", "rolecall-worker-3": "decommission"}
+    assert await commands_by_pod(services) == {"rolecall-worker-2": "decommission", "rolecall-worker-3": "decommission"}
     assert cluster.desired == 2
 
 
@@ -149,7 +149,7 @@ async def test_number_rejected_by_the_cluster_decommissions_no_worker(
         await services.scaling.scale(2)
 
     assert await services.audit.list(AuditFilter()) == []
-    assert await told(services) == {}
+    assert await commands_by_pod(services) == {}
     assert cluster.desired == 4
 
 

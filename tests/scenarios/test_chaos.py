@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded.binaries import VARIABLE
+from rolecall.embedded.binaries import VARIABLE
 from tests.scenarios.chaos.soak import DEFAULTS, Options, soak
 from tools import servers
 

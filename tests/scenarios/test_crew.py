@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.db.embedded.process import wait_until
+from rolecall.embedded.process import wait_until
 from tests.scenarios.chaos.member import REPOSITORY, Member
 
 PATIENCE = 40.0
@@ -48,4 +48,4 @@ def test_process_that_does_not_stop_reports_its_location(how: str, where: str, t
         member.process.terminate()
 
         assert not member.stops_within(0.2)
-        assert wait_until(lambda: where in member.where_it_stands(), PATIENCE)
+        assert wait_until(lambda: where in member.read_stacks(), PATIENCE)

@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from rolecall.brokers import RedisLink, Script, connect_redis
 from rolecall.config.failpoints import EXIT_CODE
 from rolecall.handoff.lanes import Band, Lane, Message
 from rolecall.handoff.roll import note_roles
 from rolecall.handoff.streams import GROUP, StreamQueue
+from rolecall.transport.brokers import RedisLink, Script, connect_redis
 from tests.brokers import Broker
 from tests.handoff.house import comes_true
 from tests.scenarios.victims import REPOSITORY, Victims, ended

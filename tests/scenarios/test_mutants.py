@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios.chaos.member import REPOSITORY
-from tests.scenarios.chaos.mutants import MUTANTS, Mutant, hunt, turn
+from tests.scenarios.chaos.mutants import MUTANTS, Mutant, finds_mutant, turn
 from tools.engine import Engine
 
 ENGINE = Engine.read(REPOSITORY)
@@ -23,4 +23,4 @@ def test_code_changed_by_a_mutant_still_exists_in_the_engine(mutant: Mutant) -> 
 @pytest.mark.parametrize("mutant", [WHOSE_TURN], ids=lambda mutant: f"{mutant.name}, seed {TURN}")
 def test_checker_detects_the_mutant_of_this_run(mutant: Mutant) -> None:
     """Again by hand: python -m tests.scenarios.chaos.mutants --seed SEED NAME"""
-    assert any(hunt(mutant, TURN + n) for n in range(HUNTS))
+    assert any(finds_mutant(mutant, TURN + n) for n in range(HUNTS))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
+from rolecall.embedded.process import wait_until
 from rolecall.model.schedules import Schedule
 from rolecall.sql import roles, schedules
 from rolecall.testing import Clock
@@ -74,7 +74,7 @@ class World:
         self.ask(HOLD)
 
     def ask(self, query: str, *params: object) -> list[tuple[Any, ...]]:
-        return self.server.insist(query, params or None)
+        return self.server.ask_until_answered(query, params or None)
 
     def plan(self, season: Season) -> None:
         """Begin a season with schedules of its own."""

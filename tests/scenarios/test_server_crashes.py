@@ -9,14 +9,14 @@ import pytest
 
 from rolecall import EmbeddedServer, NewTask, migrate
 from rolecall.db.connect import connect
-from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.run import run, run_async
+from rolecall.embedded.start import ServerOptions
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import claims, enqueue, roles, workers
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import describe_worker
 from rolecall.worker.session import DatabaseSessions
-from tests.db.embedded.helpers import kill_server
+from tests.embedded.helpers import kill_server
 
 # Asynchronous commits reach the disk so late that the crash comes first.
 LAZY = ServerOptions(extra={"wal_writer_delay": "10s", "autovacuum": "off"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall.model.why import Cause
+from rolecall.model.operator.why import Cause
 from rolecall.service.services import Services
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rolecall import App, Finding, Severity
 from rolecall.model.audit import Actor
-from rolecall.model.doctor import Diagnosis, Verdict
+from rolecall.model.operator.doctor import Diagnosis, Verdict
 from rolecall.service import alerts
 from rolecall.service import doctor as service
 from rolecall.service.database import InTransaction, OneConnection

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall.db.connect import async_pool
+from rolecall.db.pools import async_pool
 from rolecall.model.audit import Actor
 from rolecall.model.errors import DatabaseUnavailable
 from rolecall.service.database import PooledDatabase

@@ -13,18 +13,21 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 from psycopg.types.json import Jsonb
 
 from rolecall.db.connect import connect_async
-from rolecall.model.access import Scope
+from rolecall.db.migrator import grant_roles
 from rolecall.model.audit import Actor
-from rolecall.model.doctor import Bound, Limits, PreparedTransaction, ServerFacts, StaleSlot, Verdict
 from rolecall.model.findings import Finding, Severity
+from rolecall.model.operator.access import Scope
+from rolecall.model.operator.doctor import Bound, Limits, PreparedTransaction, ServerFacts, StaleSlot, Verdict
 from rolecall.service import health_checks
 from rolecall.service.access import Keys
 from rolecall.service.database import OneConnection
-from rolecall.service.doctor import CHECKS, Doctor, notifications_arrive
+from rolecall.service.doctor import Doctor, notifications_arrive
+from tests.logins import login
 from tests.service.deaf import deaf
 
 Connection = psycopg.Connection[Any]
@@ -57,7 +60,7 @@ async def findings(dsn: str, limits: Limits | None = None) -> dict[str, Finding]
     """Return the findings of a new session, by check, except `fsync`: the tests' server does not wait for the disk."""
     async with await connect_async(dsn, "patient") as connection:
         diagnosis = await Doctor(OneConnection(connection, Actor(name="ada", via="cli")), limits).examine()
-    assert {found.check for found in diagnosis.findings} <= set(CHECKS)
+    assert {found.check for found in diagnosis.findings} <= set(diagnosis.checks)
     return {found.check: found for found in diagnosis.findings if found.check != "fsync"}
 
 
@@ -68,7 +71,10 @@ def register(pool: Connection, *handlers: str) -> int:
 
 
 def enqueue(pool: Connection) -> None:
+    """Store a task that has waited for a minute."""
     pool.execute("select rolecall.enqueue_many(%s)", [Jsonb([{"role": "work"}])])
+    pool.execute("update rolecall.tasks set created_at = created_at - interval '1 min'")
+    pool.execute("update rolecall.tasks set scheduled_for = created_at")
 
 
 @asynccontextmanager
@@ -105,6 +111,8 @@ async def test_session_that_pins_the_oldest_snapshot_is_reported(database: str, 
         ("synchronous_commit", "off", "synchronous_commit", Severity.WARNING),
         ("default_transaction_isolation", "serializable", "isolation", Severity.WARNING),
         ("search_path", "rolecall", "search_path", Severity.WARNING),
+        ("statement_timeout", "14s", "statement_timeout", Severity.WARNING),
+        ("statement_timeout", "4s", "statement_timeout", Severity.TROUBLE),
     ],
 )
 async def test_harmful_setting_is_reported(  # sizes: a case's four parts and two fixtures
@@ -114,6 +122,29 @@ async def test_harmful_setting_is_reported(  # sizes: a case's four parts and tw
         found = await findings(database)
 
     assert {check: finding.severity for check, finding in found.items()} == {check: severity}
+
+
+async def test_long_statement_timeout_is_no_finding(database: str, pool: Connection) -> None:
+    async with setting(pool, "statement_timeout", "15s"):
+        assert await findings(database) == {}
+
+
+async def test_statement_timeout_of_a_connection_string_is_reported(database: str, pool: Connection) -> None:
+    found = await findings(make_conninfo(database, options="-c statement_timeout=2s"))
+
+    assert "statement_timeout is 2 s for login" in found["statement_timeout"].problem
+    assert "source: client" in found["statement_timeout"].problem
+
+
+async def test_statement_timeout_of_a_workers_login_is_reported(database: str, pool: Connection) -> None:
+    grant_roles(pool)
+    with login(database, "rolecall_work") as dsn, psycopg.connect(dsn, autocommit=True) as worker:
+        worker.execute("select rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '1')")
+        pool.execute(SQL("alter role {} set statement_timeout = '200'").format(Identifier(worker.info.user)))
+
+        found = (await findings(database))["statement_timeout"]
+
+        assert f"statement_timeout is 0.2 s for login {worker.info.user}" in found.problem
 
 
 @pytest.mark.parametrize(
@@ -148,24 +179,54 @@ async def test_worker_with_clock_skew_is_reported(database: str, pool: Connectio
 async def test_tasks_of_an_unserved_role_are_reported(database: str, pool: Connection) -> None:
     enqueue(pool)
 
-    found = (await findings(database))["stranded_work"]
+    found = (await findings(database))["no_worker"]
 
-    assert found.problem == "1 due tasks of role 'work' (handler 'work'): no active worker serves the role"
+    assert (found.problem, found.count) == ("No worker is running; 1 task waits in role work.", 1)
 
 
 async def test_tasks_of_a_handler_without_workers_are_reported(database: str, pool: Connection) -> None:
     enqueue(pool)
     register(pool, "other")
 
-    assert "none of the 1 active workers" in (await findings(database))["stranded_work"].problem
+    found = (await findings(database))["no_handler"]
+
+    assert found.problem == "No active worker of role work has the handler work; 1 task waits."
 
 
-@pytest.mark.parametrize("rest", ["select rolecall.pause_role('work')", "select rolecall.cancel(array[1])"])
-async def test_tasks_that_cannot_run_yet_do_not_count_as_stranded(database: str, pool: Connection, rest: str) -> None:
+async def test_different_declarations_of_two_apps_are_reported(database: str, pool: Connection) -> None:
+    for app in ("shop", "mail"):
+        declaration = Jsonb({"handler": {"send": app}})
+        pool.execute("select rolecall.declare_release(%s, %s, '1', %s)", (register(pool, "send"), app, declaration))
+
+    found = (await findings(database))["contested_declarations"]
+
+    assert found.problem == "the apps mail, shop declare the handler 'send' differently"
+
+
+async def test_two_running_apps_with_one_name_are_reported(database: str, pool: Connection) -> None:
+    for handler in ("send", "report"):
+        declaration = Jsonb({"handler": {handler: "1"}})
+        pool.execute(
+            "select rolecall.declare_release(%s, 'shop', %s, %s)", (register(pool, handler), handler, declaration)
+        )
+
+    found = (await findings(database))["contested_declarations"]
+
+    assert found.problem == "two running apps without a common handler are called 'shop'"
+
+
+async def test_cancelled_tasks_need_no_worker(database: str, pool: Connection) -> None:
     enqueue(pool)
-    pool.execute(rest.encode())
+    pool.execute("select rolecall.cancel(array[1])")
 
     assert await findings(database) == {}
+
+
+async def test_tasks_of_a_paused_role_need_no_worker(database: str, pool: Connection) -> None:
+    enqueue(pool)
+    pool.execute("select rolecall.pause_role('work')")
+
+    assert (await findings(database)).keys() == {"paused"}
 
 
 async def test_day_without_a_partition_is_reported_despite_a_table_of_that_name(
@@ -224,7 +285,7 @@ async def test_duties_done_by_no_process_are_one_finding(database: str, pool: Co
 
 
 @pytest.mark.parametrize(
-    ("kind", "changed", "told"),
+    ("kind", "changed", "expected"),
     [
         (
             "task_partitions",
@@ -240,12 +301,12 @@ async def test_duties_done_by_no_process_are_one_finding(database: str, pool: Co
     ],
 )
 async def test_data_past_its_retention_is_reported(
-    database: str, pool: Connection, kind: str, changed: str, told: str
+    database: str, pool: Connection, kind: str, changed: str, expected: str
 ) -> None:
     query = SQL("update rolecall.retention set {} where kind = %s")
     pool.execute(query.format(SQL(changed)), [kind])
 
-    assert told in (await findings(database))["retention"].problem
+    assert expected in (await findings(database))["retention"].problem
 
 
 async def test_expired_lease_that_nobody_rescues_is_reported(database: str, pool: Connection) -> None:
@@ -354,7 +415,7 @@ async def test_worst_finding_comes_first_and_determines_the_verdict(database: st
         diagnosis = await Doctor(OneConnection(connection, Actor(name="ada", via="cli"))).examine()
 
     found = [finding.check for finding in diagnosis.findings if finding.check != "fsync"]
-    assert found == ["stranded_work", "table_care"]
+    assert found == ["no_worker", "table_care"]
     assert diagnosis.verdict is Verdict.TROUBLE
 
 

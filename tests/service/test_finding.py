@@ -12,8 +12,8 @@ import pytest
 from rolecall import ConfigError, NewTask
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import FilterError, InvalidCursor, NoFilter
-from rolecall.model.insight import TaskFilter
-from rolecall.model.pages import read_cursor, write_cursor
+from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.pages import read_cursor, write_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services
 

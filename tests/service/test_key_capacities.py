@@ -9,7 +9,7 @@ import pytest
 
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError, InvalidCursor, InvalidDeclaration
-from rolecall.model.pages import write_cursor, write_text_cursor
+from rolecall.model.operator.pages import write_cursor, write_text_cursor
 from rolecall.service.services import Services
 from tests.sql.engine import Engine
 
@@ -63,7 +63,7 @@ async def test_list_is_paginated_with_any_characters_in_keys(services: Services)
     cursor = None
     for _ in WILD:
         page = await services.key_capacities.list(cursor, limit=1)
-        found += [said.pattern for said in page.items]
+        found += [result.pattern for result in page.items]
         cursor = page.next_cursor
 
     assert found == sorted(WILD)

@@ -13,7 +13,7 @@ from rolecall import InvalidPayload, InvalidSchedule, NewTask
 from rolecall.db.run import run
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import HandlerNotFound
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.schedules import Schedule, StoredSchedule
 from rolecall.service.services import Services
 from rolecall.sql import enqueue, outside, roles, schedules, tasks
@@ -141,13 +141,13 @@ async def test_large_redacted_value_shows_only_its_size(services: Services, conn
     assert shown == {"shop": "[kept elsewhere, 70000 bytes]", "token": pointers["token"]}
 
 
-@pytest.mark.parametrize("said", [POINTER, "[kept elsewhere, 70000 bytes]"])
-async def test_pointer_to_a_stored_value_cannot_be_enqueued(services: Services, said: object) -> None:
+@pytest.mark.parametrize("expected", [POINTER, "[kept elsewhere, 70000 bytes]"])
+async def test_pointer_to_a_stored_value_cannot_be_enqueued(services: Services, expected: object) -> None:
     """Neither a pointer to any place nor the displayed form of one is accepted."""
     with pytest.raises(InvalidPayload, match=r"it contains a pointer instead of the value - at `\$\.shop`"):
-        await services.tasks.enqueue(NewTask(handler="open", payload={"shop": said}))
+        await services.tasks.enqueue(NewTask(handler="open", payload={"shop": expected}))
     with pytest.raises(InvalidSchedule, match="contains a pointer"):
-        await services.schedules.create(Schedule(name="x", handler="open", every=60, payload={"shop": said}))
+        await services.schedules.create(Schedule(name="x", handler="open", every=60, payload={"shop": expected}))
 
 
 @pytest.fixture
@@ -224,10 +224,10 @@ async def test_audit_log_contains_no_redacted_values(services: Services, connect
     await enqueued(services)
     await services.schedules.change("nightly", {"payload": payload(shop="rome")})
 
-    told = run(connection, list_(AuditFilter()))
+    output = run(connection, list_(AuditFilter()))
 
-    assert "rome" in repr(told)
-    assert CANARY not in repr(told)
+    assert "rome" in repr(output)
+    assert CANARY not in repr(output)
 
 
 async def test_handler_shows_the_schemas_of_payload_and_result(services: Services) -> None:

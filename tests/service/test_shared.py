@@ -46,7 +46,7 @@ def shared(database: Database) -> SharedResult[int]:
     return SharedResult(database.ask, seconds=SECONDS, clock=database.clock)
 
 
-async def kept_for(shared: SharedResult[int], database: Database) -> float:
+async def cached_seconds(shared: SharedResult[int], database: Database) -> float:
     """Ask every second until the answer changes; return the seconds."""
     first, began = await shared.get(), database.now
     while await shared.get() == first:
@@ -67,27 +67,27 @@ async def test_simultaneous_callers_share_one_query(shared: SharedResult[int], d
 async def test_repeatedly_expensive_value_is_cached_longer(shared: SharedResult[int], database: Database) -> None:
     database.takes = DEAR
 
-    assert [await kept_for(shared, database) for _ in range(4)] == pytest.approx([2, 2, 20, 20], abs=0.1)
+    assert [await cached_seconds(shared, database) for _ in range(4)] == pytest.approx([2, 2, 20, 20], abs=0.1)
 
 
 async def test_single_slow_query_among_cheap_ones_does_not_extend_the_cache_time(
     shared: SharedResult[int], database: Database
 ) -> None:
     for _ in range(5):
-        await kept_for(shared, database)
+        await cached_seconds(shared, database)
     database.takes = DEAR
-    await kept_for(shared, database)
+    await cached_seconds(shared, database)
     database.takes = 0.0
 
-    assert await kept_for(shared, database) == pytest.approx(SECONDS, abs=0.1)
+    assert await cached_seconds(shared, database) == pytest.approx(SECONDS, abs=0.1)
 
 
 async def test_value_is_cached_for_at_most_a_minute(shared: SharedResult[int], database: Database) -> None:
     database.takes = LONGEST
     for _ in range(2):
-        await kept_for(shared, database)
+        await cached_seconds(shared, database)
 
-    assert await kept_for(shared, database) == pytest.approx(2 * LONGEST, abs=1)
+    assert await cached_seconds(shared, database) == pytest.approx(2 * LONGEST, abs=1)
 
 
 async def test_required_value_raises_while_the_database_is_unavailable(

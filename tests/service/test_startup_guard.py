@@ -33,7 +33,7 @@ def test_default_mode_is_token_on_this_machine_and_keys_elsewhere(
 @pytest.mark.parametrize(
     ("asked", "private", "as_root", "why"),
     [
-        (OFF, False, False, "admit everybody who can reach this address"),
+        (OFF, False, False, "admit all clients that can reach this address"),
         (TOKEN, False, False, "127.0.0.1 and ::1 only"),
         (OFF, True, True, "every account of this machine the rights of root"),
     ],

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall import ConfigError, InvalidTask, NewTask, TaskNotFound, TaskState, UnknownRole, WaitTimeout
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.service.services import Services
 from rolecall.service.tasks import BATCH, STATUSES
 

@@ -144,8 +144,10 @@ async def test_idle_worker_that_backs_off_still_claims_one_task(services: Servic
     assert await kinds(services, second) == ["in_line"]
 
 
-@pytest.mark.parametrize(("before", "told"), [(0, "no task is"), (1, "1 task is"), (3, "3 tasks are")])
-async def test_busy_slots_and_earlier_tasks_are_shown(services: Services, pool: Engine, before: int, told: str) -> None:
+@pytest.mark.parametrize(("before", "expected"), [(0, "no task is"), (1, "1 task is"), (3, "3 tasks are")])
+async def test_busy_slots_and_earlier_tasks_are_shown(
+    services: Services, pool: Engine, before: int, expected: str
+) -> None:
     worker_id = pool.worker(slots=1)
     pool.enqueue("sums")
     pool.claim_one(worker=worker_id)
@@ -158,7 +160,7 @@ async def test_busy_slots_and_earlier_tasks_are_shown(services: Services, pool: 
     cause = await only(services, task_id)
 
     assert (cause.kind, cause.number, cause.workers) == ("no_free_slot", before, (worker_id,))
-    assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {told} ahead of it in line"
+    assert cause.sentence == f"the 1 slot of the workers that could run it is busy, and {expected} ahead of it in line"
 
 
 async def test_task_with_fewer_free_slots_than_earlier_tasks_is_in_line(services: Services, pool: Engine) -> None:

@@ -46,21 +46,21 @@ def headings(pages: Mapping[str, str], beginning: str) -> str:
 
 
 def test_each_exported_name_of_rolecall_is_documented(reference: Mapping[str, str]) -> None:
-    told = headings(reference, "reference/python/")
+    result = headings(reference, "reference/python/")
 
-    assert [name for name in rolecall.__all__ if f"## `{name}` {{#{name}}}" not in told] == []
+    assert [name for name in rolecall.__all__ if f"## `{name}` {{#{name}}}" not in result] == []
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_each_exported_name_of_a_public_module_is_documented(reference: Mapping[str, str], module: str) -> None:
-    told = headings(reference, f"reference/python/rolecall.{module}.md")
+    result = headings(reference, f"reference/python/rolecall.{module}.md")
     exported = importlib.import_module(f"rolecall.{module}").__all__
 
-    assert [name for name in exported if f"## `{name}` {{#{name}}}" not in told] == []
+    assert [name for name in exported if f"## `{name}` {{#{name}}}" not in result] == []
 
 
 def test_each_public_method_is_documented(reference: Mapping[str, str]) -> None:
-    told = headings(reference, "reference/python/")
+    result = headings(reference, "reference/python/")
     classes = [found for name in rolecall.__all__ if inspect.isclass(found := getattr(rolecall, name))]
 
     missing = [
@@ -69,7 +69,7 @@ def test_each_public_method_is_documented(reference: Mapping[str, str]) -> None:
         for name, _ in inspect.getmembers(each, inspect.isfunction)
         if not name.startswith("_")
         and any(name in vars(base) for base in each.__mro__ if base.__module__.startswith("rolecall"))
-        and f"{{#{each.__name__}.{name}}}" not in told
+        and f"{{#{each.__name__}.{name}}}" not in result
     ]
 
     assert missing == []
@@ -86,10 +86,10 @@ def test_each_public_sql_function_is_documented(reference: Mapping[str, str]) ->
     marked = re.compile(r"^-- public: yes\n(?:--.*\n)*create or replace \w+ rolecall\.(\w+)", re.MULTILINE)
     public = [name for file in files for name in marked.findall(file.read_text("utf-8"))]
 
-    told = headings(reference, "reference/sql/")
+    result = headings(reference, "reference/sql/")
 
     assert len(public) > 100
-    assert [name for name in public if f"{{#{name}}}" not in told] == []
+    assert [name for name in public if f"{{#{name}}}" not in result] == []
 
 
 def test_each_route_is_documented_with_its_scope(reference: Mapping[str, str]) -> None:
@@ -125,18 +125,18 @@ def test_each_setting_is_documented_with_its_alternate_names(reference: Mapping[
         alias for text in texts for found in re.findall(r"aliases=\((.*)\)", text) for alias in QUOTED.findall(found)
     ]
 
-    told = reference["reference/settings.md"]
+    result = reference["reference/settings.md"]
 
     assert len(names) > 30
-    assert [name for name in names if f"| `{name}` |" not in told] == []
-    assert [alias for alias in aliases if f"`{alias}`" not in told] == []
+    assert [name for name in names if f"| `{name}` |" not in result] == []
+    assert [alias for alias in aliases if f"`{alias}`" not in result] == []
 
 
 def test_each_error_is_documented(reference: Mapping[str, str]) -> None:
-    told = headings(reference, "reference/errors.md")
+    result = headings(reference, "reference/errors.md")
     known = [name for name, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, Exception)]
 
-    assert [name for name in known if f"## `{name}`" not in told] == []
+    assert [name for name in known if f"## `{name}`" not in result] == []
 
 
 def test_each_sqlstate_of_the_engine_is_documented(reference: Mapping[str, str]) -> None:
@@ -147,6 +147,6 @@ def test_each_sqlstate_of_the_engine_is_documented(reference: Mapping[str, str])
 
 
 def test_each_event_is_documented() -> None:
-    told = (ROOT / "docs/reference/events.md").read_text("utf-8")
+    result = (ROOT / "docs/reference/events.md").read_text("utf-8")
 
-    assert [event for event in EventType if f"| `{event}` |" not in told] == []
+    assert [event for event in EventType if f"| `{event}` |" not in result] == []

@@ -11,6 +11,7 @@ import psycopg
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
+from rolecall.model.tasks import Task
 from rolecall.testing import Clock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,47 +57,7 @@ class Claim:
     last_error: str | None
     key_slot: int | None = None
     expires_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
-    """A row of rolecall.all_tasks."""
-
-    id: int
-    state: str
-    status: str
-    role: str
-    handler: str
-    priority: int
-    payload: Document
-    result: Any
-    info: Document | None
-    error: str | None
-    key: str | None
-    dedupe_key: str | None
-    attempt: int
-    max_attempts: int | None
-    fence: int
-    worker_id: int | None
-    chain_id: int
-    chain_index: int
-    scheduled_for: datetime
-    created_at: datetime
-    claimed_at: datetime | None
-    started_at: datetime | None
-    lease_until: datetime | None
-    deadline_at: datetime | None
-    cancel_requested_at: datetime | None
-    finished_at: datetime | None
-    origin_id: int | None
-    parent_id: int | None
-    depth: int
-    open_children: int
-    open_needs: int
-    step: int
-    on_failure: str
-    timeout: float | None
-    expires_at: datetime | None
+    fire_time: datetime | None = None
 
 
 class Engine:
@@ -286,11 +247,11 @@ class Engine:
     def prune(self) -> dict[str, int]:
         return dict(self.rows("select * from rolecall.prune()"))
 
-    def task(self, task_id: int) -> TaskRow:
+    def task(self, task_id: int) -> Task:
         [task] = self._pool("where id = %s", task_id)
         return task
 
-    def tasks(self) -> list[TaskRow]:
+    def tasks(self) -> list[Task]:
         """Return all tasks, open and finished."""
         return self._pool("order by id")
 
@@ -300,7 +261,7 @@ class Engine:
     def states(self) -> dict[int, str]:
         return {task.id: task.state for task in self.tasks()}
 
-    def children(self, parent_id: int) -> list[TaskRow]:
+    def children(self, parent_id: int) -> list[Task]:
         """Return a task's children of all its attempts, open and finished."""
         return self._pool("where parent_id = %s order by id", parent_id)
 
@@ -312,8 +273,8 @@ class Engine:
         """Make this session's next claim scan each line from the start, as a new session would."""
         self.rows("select set_config('rolecall.floor_' || id, '', false) from rolecall.lines")
 
-    def _pool(self, which: str, *params: object) -> list[TaskRow]:
-        with self.connection.cursor(row_factory=class_row(TaskRow)) as cursor:
+    def _pool(self, which: str, *params: object) -> list[Task]:
+        with self.connection.cursor(row_factory=class_row(Task)) as cursor:
             cursor.execute(f"select * from rolecall.all_tasks {which}".encode(), params)
             return cursor.fetchall()
 

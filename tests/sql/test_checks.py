@@ -56,6 +56,7 @@ ILLEGAL = [
     ("keys", "capacities_are_positive", "capacity = 0"),
     ("key_patterns", "capacities_are_positive", "declared = 0"),
     ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
+    ("error_groups", "state_is_one_that_operators_know", "state = 'odd'"),
     ("workers", "slots_are_positive", "slots = 0"),
     ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
@@ -94,10 +95,12 @@ def full(engine: Engine) -> Engine:
     engine.put_schedule(key="k")
     engine.fire_schedules()
     engine.complete(engine.claim_one())
-    engine.rows("select rolecall.declare_release(%s, 'shop', '1', '{\"key\": [\"k\"]}')", engine.worker())
+    engine.rows("select rolecall.declare_release(%s, 'shop', '1', '{\"key\": {\"k\": null}}')", engine.worker())
     engine.rows("select rolecall.set_key_capacity('k*', 1)")
     engine.enqueue(key="k")
     engine.complete(engine.claim_one())
+    engine.fail_task(engine.enqueue())
+    engine.rows("select rolecall.group_failures()")
     engine.enqueue()
     engine.rows(
         """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))
@@ -203,24 +206,24 @@ def test_every_function_except_inlined_ones_sets_its_search_path(engine: Engine)
     )
 
     assert sorted(name for (name,) in loose) == [
-        "asking_problem",
-        "capacity_of",
         "clock",
         "collects_events",
         "dedupe_scope",
         "due_at",
         "edge_problem",
         "expiry_of",
-        "expiry_problem",
         "full_dedupe_key",
         "has_expired",
-        "is_durable",
+        "innermost_frame",
+        "is_active",
         "is_sound",
         "kind_of",
         "line_floor",
         "lines_of_claim",
+        "normalize_message",
         "pattern_of_key",
         "process_tasks",
+        "require_durability",
         "require_own_worker",
         "shown_state",
         "status_of",

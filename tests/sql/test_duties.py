@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rolecall.db.run import run
-from rolecall.model.doctor import DutyState
 from rolecall.model.errors import DatabaseError
+from rolecall.model.operator.doctor import DutyState
 from rolecall.model.workers import DutyStatus
 from rolecall.sql import doctor, duties
 from rolecall.sql.statement import Statement, firsts, single

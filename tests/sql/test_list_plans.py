@@ -141,3 +141,8 @@ def test_creation_range_finds_exactly_the_tasks_created_in_it(full: Engine) -> N
     )
     assert ids == full.value(query, *window.values())
     assert ids
+
+
+def test_reading_an_unset_clock_touches_no_buffers(full: Engine) -> None:
+    """The clock is read per row: the owner's rights may only be looked up when a test has set the time."""
+    assert buffers(full, "select rolecall.clock() from generate_series(1, 1000)") == 0

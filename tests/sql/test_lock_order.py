@@ -104,11 +104,11 @@ def test_mixed_batches_from_several_sessions_never_deadlock(live_engine: Engine,
     check(live_engine)
     live_engine.rows("select pg_stat_clear_snapshot()")
     deadlocks = live_engine.value("select deadlocks from pg_stat_database where datname = current_database()")
-    assert deadlocks == 0, told_by_the_server(live_engine)
+    assert deadlocks == 0, last_deadlock(live_engine)
     drain(live_engine)
 
 
-def told_by_the_server(engine: Engine) -> str:
+def last_deadlock(engine: Engine) -> str:
     """Return the last deadlock of the server log, because a deadlock of a cancellation is retried without an error."""
     log = engine.value("select pg_read_file(pg_current_logfile())") or ""
     _, found, rest = log.rpartition("detected deadlock")

@@ -220,10 +220,10 @@ def test_cost_of_deduplication_does_not_depend_on_other_keys(engine: Engine, ded
     for _ in range(6):
         engine.rows(enqueue())
     engine.rows("analyze rolecall.tasks, rolecall.finished_tasks")
-    said = json.dumps({"role": "work"} | ({"dedupe": dedupe} if dedupe else {}))
+    result = json.dumps({"role": "work"} | ({"dedupe": dedupe} if dedupe else {}))
     query = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"
     for kind in ("done", "running", "open"):
-        engine.rows(query, said, kind)
+        engine.rows(query, result, kind)
         if kind != "open":
             claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 10000)")
         if kind == "done":
@@ -236,10 +236,10 @@ def test_cost_of_a_dedupe_window_does_not_depend_on_finished_tasks(engine: Engin
     """Finished tasks are found by their dedupe key, not scanned."""
     engine.rows("select rolecall.make_partitions()")
     task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
-    many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"
+    many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 4000) n))"
     for batch in range(3):
         engine.rows(many, json.dumps(task), f"done {batch} ")
-        claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 10000)")
+        claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 4000)")
         engine.finish(1, *({"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims))
     news = [json.dumps([task | {"dedupe_key": f"new {number}"}]) for number in range(3)]
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, clone, template
-from tools.schema import FIRST, REFERENCE, first_migration, reference
+from tools.schema import (
+    FIRST,
+    REFERENCE,
+    checksum,
+    first_migration,
+    frozen_checksums,
+    generated_sources,
+    reference,
+)
 
 SCHEMA = files("rolecall.sql") / "schema"
 FUNCTIONS = "select proname from pg_proc where pronamespace = 'rolecall'::regnamespace"
@@ -33,8 +42,17 @@ def test_migrations_create_the_declared_schema(
         assert tables(fresh) == tables(connection)
 
 
-def test_first_migration_is_generated_from_the_schema() -> None:
-    assert FIRST.read_text("utf-8") == first_migration(), "run ./dev schema and commit 0001_schema.sql"
+@pytest.mark.parametrize("folder", generated_sources(), ids=lambda folder: folder.name)
+def test_first_migration_is_generated_from_the_schema(folder: Path) -> None:
+    written = (folder / FIRST).read_text("utf-8")
+
+    assert written == first_migration(folder), "run ./dev schema and commit 0001_schema.sql"
+
+
+def test_frozen_migrations_do_not_change() -> None:
+    frozen = frozen_checksums()
+
+    assert {file: checksum(file) for file in frozen} == frozen, "a release has these: add a numbered migration"
 
 
 def test_fresh_database_has_only_functions_that_files_create(connection: psycopg.Connection) -> None:

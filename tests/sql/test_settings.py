@@ -11,7 +11,7 @@ EVERYBODY = "every login"
 
 # Setting, the logins whose value is used, and why no login gains or breaks anything by setting it.
 SETTINGS = {
-    "rolecall.fake_now": (OWNER, "fake_clock ignores it in the sessions of all other logins"),
+    "rolecall.fake_now": (OWNER, "the clock ignores it in the sessions of all other logins"),
     "rolecall.notify": (EVERYBODY, "leaves out the notifications of its own calls, whose tasks the next poll finds"),
     "rolecall.events": (EVERYBODY, "collects events for the session itself, which alone reads them"),
     "rolecall.held_back": (EVERYBODY, "an answer of claim to the session itself; no function reads it"),
@@ -48,7 +48,7 @@ def test_every_setting_that_functions_write_is_classified(engine: Engine) -> Non
     assert settings(engine, WRITTEN) <= SETTINGS.keys() | WRITTEN_ONLY
 
 
-def test_only_the_fake_clock_reads_a_setting_of_the_owner(engine: Engine) -> None:
+def test_only_the_clock_reads_a_setting_of_the_owner(engine: Engine) -> None:
     readers = {
         name
         for name, body in engine.rows(
@@ -57,7 +57,7 @@ def test_only_the_fake_clock_reads_a_setting_of_the_owner(engine: Engine) -> Non
         if "rolecall.fake_now" in body
     }
 
-    assert readers == {"clock", "fake_clock"}
+    assert readers == {"clock"}
     assert [name for name, (who, _) in SETTINGS.items() if who == OWNER] == ["rolecall.fake_now"]
 
 

@@ -16,7 +16,7 @@ from tests.sql.engine import Claim, Document, Engine, report
 from tests.sql.families import WORK
 from tests.sql.invariants import check
 from tests.sql.storms import lacks
-from tests.sql.test_lock_order import told_by_the_server
+from tests.sql.test_lock_order import last_deadlock
 
 ROUNDS = 1000
 NEED_ROUNDS = 200
@@ -168,7 +168,7 @@ def test_growing_and_finishing_trees_in_several_sessions_never_deadlock(live_eng
     check(live_engine)
     live_engine.rows("select pg_stat_clear_snapshot()")
     deadlocks = live_engine.value("select deadlocks from pg_stat_database where datname = current_database()")
-    assert deadlocks == 0, told_by_the_server(live_engine)
+    assert deadlocks == 0, last_deadlock(live_engine)
     assert all(done[act] > 10 for act in ("enqueue", "claim", "finish", "operate"))
     drain(live_engine)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sql.conftest import Session
 from tests.sql.engine import Engine
-from tests.sql.insisting import MAKE_PARTITIONS, insist
+from tests.sql.repeating import MAKE_PARTITIONS, repeat_until_done
 
 DEADLINE = 20.0
 DROP = "select sum(number)::int from rolecall.prune() where what in ('task_partitions', 'event_partitions')"
@@ -58,7 +58,7 @@ def test_reader_is_not_blocked_by_waiting_maintenance(
     reader.rows(LET_CIRCLES_STAND)
     begin_to_read(reader, first)
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(insist, keeper, call)
+        answer = thread.submit(repeat_until_done, keeper, call)
         until_waiting(engine, keeper, answer)
 
         assert read(reader, then) == []
@@ -71,7 +71,7 @@ def test_partition_creation_waits_for_a_short_reader(engine: Engine, session: Se
     reader = session()
     begin_to_read(reader, "finished_tasks")
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(insist, keeper, MAKE_PARTITIONS)
+        answer = thread.submit(repeat_until_done, keeper, MAKE_PARTITIONS)
         until_waiting(engine, keeper, answer)
         reader.rows("commit")
 

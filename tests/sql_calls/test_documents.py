@@ -11,8 +11,8 @@ from rolecall.model.errors import InvalidTask
 from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
-from rolecall.sql.documents import reports_document, tasks_document
-from rolecall.sql.enqueue import enqueue_chunks, enqueue_many
+from rolecall.sql.claims import reports_document
+from rolecall.sql.enqueue import enqueue_chunks, enqueue_many, tasks_document
 
 
 def _item(task: NewTask) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from rolecall.db.run import run
 from rolecall.model.errors import ScheduleNotFound, TaskNotFound
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.outcomes import Cancelled, Completed, Failed, Report, Snoozed
 from rolecall.model.retry import linear, no_retry
 from rolecall.model.schedules import Schedule

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rolecall import UnstoredResult
 from rolecall.model.error_text import LONGEST_ERROR, clean_error
-from rolecall.sql.documents import MAX_RESULT_BYTES, encode_result, read_result
+from rolecall.sql.encoding import MAX_RESULT_BYTES, encode_result, read_result
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 

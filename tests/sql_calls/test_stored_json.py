@@ -85,7 +85,7 @@ def test_rich_values_become_plain_ones(value: object, plain: object) -> None:
             [{UUID(int=7): "x", str(UUID(int=7)): "y"}],
             f"two keys of a dictionary become the same text, '{UUID(int=7)}'",
         ),
-        ({"a": object()}, "a is a object, which has no JSON form"),
+        ({"a": object()}, "a has the type object, which has no JSON form"),
         ({"a": Point(x=1, at="\0")}, "a.at contains a NUL character"),  # type: ignore[arg-type]  # on purpose
         ("\0", "the value contains a NUL character"),
     ],

@@ -179,9 +179,9 @@ def test_every_event_type_has_a_message_and_the_level_of_its_name() -> None:
 
 
 def test_message_names_the_task_and_quotes_the_first_line_of_the_error() -> None:
-    told = Event(type=FAILED.type, at=1.0, task=Facts(), error=FAILED.error)
+    result = Event(type=FAILED.type, at=1.0, task=Facts(), error=FAILED.error)
 
-    assert told.message == "Task 7 (mail) for store:4 failed at attempt 2: ValueError: no"
+    assert result.message == "Task 7 (mail) for store:4 failed at attempt 2: ValueError: no"
 
 
 class Facts:

@@ -38,14 +38,14 @@ def completions() -> Completions:
     return group
 
 
-def told(events: list[Event]) -> list[tuple[EventType, int | None, float, float | None]]:
+def facts_of(events: list[Event]) -> list[tuple[EventType, int | None, float, float | None]]:
     return [(event.type, event.task.id if event.task else None, event.at, event.seconds) for event in events]
 
 
 def test_groups_are_expanded_to_events_in_order() -> None:
     attempt, job, chain = COMPLETIONS
 
-    assert told(events_of([starts(1, 2), CREATED, completions()], frozenset(EventType))) == [
+    assert facts_of(events_of([starts(1, 2), CREATED, completions()], frozenset(EventType))) == [
         (STARTED, 1, 1.0, None),
         (STARTED, 2, 2.0, None),
         (EventType.JOB_CREATED, 7, 0.0, None),
@@ -62,7 +62,7 @@ def test_groups_are_expanded_to_events_in_order() -> None:
 
 
 def test_group_creates_only_the_wanted_event_types() -> None:
-    assert told(events_of([starts(1), completions()], {EventType.CHAIN_COMPLETED})) == [
+    assert facts_of(events_of([starts(1), completions()], {EventType.CHAIN_COMPLETED})) == [
         (EventType.CHAIN_COMPLETED, 3, 5.0, 100.0),
         (EventType.CHAIN_COMPLETED, 4, 5.0, 0.5),
     ]
@@ -72,7 +72,7 @@ def test_tasks_stored_together_are_reported_with_their_chains() -> None:
     events = events_of([creations("store:4", None)], frozenset(EventType))
 
     kinds = (EventType.JOB_CREATED, EventType.CHAIN_CREATED)
-    assert told(events) == [(kind, number, 3.0, None) for kind in kinds for number in (1, 2)]
+    assert facts_of(events) == [(kind, number, 3.0, None) for kind in kinds for number in (1, 2)]
     assert events[0].task == SomeTask(id=1, role="mail", handler="send", attempt=0, key="store:4", chain_id=1)
     assert [event.task.key for event in events if event.task] == ["store:4", None] * 2
 

@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from rolecall.config import LogFormat, LogLevel, LogSettings
-from rolecall.telemetry.logs import set_up_logging
+from rolecall.telemetry.logs import log_package, set_up_logging
 
 
 def written(format_: LogFormat, level: LogLevel = LogLevel.info) -> io.StringIO:
@@ -104,9 +104,19 @@ def test_text_contains_a_given_traceback_on_request(*, tracebacks: bool, lines: 
 def test_records_below_the_level_are_omitted() -> None:
     stream = written(LogFormat.text, LogLevel.warning)
 
-    logging.getLogger("shop").info("chatter")
+    logging.getLogger("otherwise").info("chatter")
 
     assert stream.getvalue() == ""
+
+
+def test_debug_records_are_those_of_rolecall_and_the_apps_package() -> None:
+    stream = written(LogFormat.text, LogLevel.debug)
+    log_package("shopfront.app")
+
+    for name in ("rolecall.worker", "shopfront.prices", "otherwise"):
+        logging.getLogger(name).debug("chatter")
+
+    assert [line.split()[2] for line in stream.getvalue().splitlines()] == ["[worker]", "[shopfront.prices]"]
 
 
 def test_logging_set_up_twice_writes_each_record_once() -> None:

@@ -63,7 +63,7 @@ def observed(bench: Bench) -> Iterator[Observed]:
     provider.shutdown()
 
 
-def said(span: ReadableSpan) -> dict[str, object]:
+def attributes_of(span: ReadableSpan) -> dict[str, object]:
     return dict(span.attributes or {})
 
 
@@ -95,7 +95,7 @@ async def test_attempt_belongs_to_the_trace_that_enqueued_its_task(observed: Obs
     assert (enqueue.kind, process.kind) == (SpanKind.PRODUCER, SpanKind.CONSUMER)
     assert parent_of(enqueue) == checkout.get_span_context().span_id
     assert parent_of(process) == identity(enqueue)
-    assert said(enqueue) == {
+    assert attributes_of(enqueue) == {
         "messaging.system": "rolecall",
         "messaging.operation.name": "enqueue",
         "messaging.operation.type": "send",
@@ -104,7 +104,7 @@ async def test_attempt_belongs_to_the_trace_that_enqueued_its_task(observed: Obs
         "rolecall.deduplicated": 0,
     }
     worker_id = observed.bench.task(task_id).worker_id
-    assert said(process) == {
+    assert attributes_of(process) == {
         "messaging.system": "rolecall",
         "messaging.operation.name": "process",
         "messaging.operation.type": "process",
@@ -127,10 +127,13 @@ async def test_each_attempt_has_a_span_and_a_failed_one_its_error(observed: Obse
     await observed.work(send)
 
     attempts = observed.spans("process send")
-    assert [said(span)["rolecall.attempt"] for span in attempts] == [1, 2]
+    assert [attributes_of(span)["rolecall.attempt"] for span in attempts] == [1, 2]
     assert {parent_of(span) for span in attempts} == {identity(observed.span("enqueue send"))}
     assert attempts[0].status.status_code is StatusCode.ERROR
-    assert (attempts[0].status.description, said(attempts[0])["error.type"]) == ("OSError: no route", "OSError")
+    assert (attempts[0].status.description, attributes_of(attempts[0])["error.type"]) == (
+        "OSError: no route",
+        "OSError",
+    )
 
 
 async def test_follow_ups_and_children_belong_to_the_attempt_that_created_them(observed: Observed) -> None:
@@ -152,7 +155,7 @@ async def test_follow_ups_and_children_belong_to_the_attempt_that_created_them(o
     first, gather = observed.spans("process root")
     asked, follow_up = observed.span("enqueue leaf"), observed.span("enqueue after")
     assert (parent_of(asked), parent_of(follow_up)) == (identity(first), identity(gather))
-    assert said(asked)["messaging.batch.message_count"] == 2
+    assert attributes_of(asked)["messaging.batch.message_count"] == 2
     assert {parent_of(span) for span in observed.spans("process leaf")} == {identity(asked)}
     enqueue_root = identity(observed.span("enqueue root"))
     assert [links(span) for span in observed.spans("process leaf")] == [{"parent": {enqueue_root}}] * 2
@@ -221,7 +224,7 @@ async def test_spans_created_by_a_handler_are_nested(observed: Observed) -> None
     steps = [observed.span(name) for name in ("prepare", "complete")]
     assert {step.kind for step in steps} == {SpanKind.INTERNAL}
     assert {parent_of(step) for step in steps} == {identity(observed.span("process bill"))}
-    assert said(observed.span("process bill"))["rolecall.outcome"] == "completed"
+    assert attributes_of(observed.span("process bill"))["rolecall.outcome"] == "completed"
 
 
 async def test_duplicate_is_a_span_attribute_and_not_an_error(observed: Observed) -> None:
@@ -233,7 +236,7 @@ async def test_duplicate_is_a_span_attribute_and_not_an_error(observed: Observed
             await client.enqueue(once, dedupe_key="a")
 
     spans = observed.spans("enqueue once")
-    assert [said(span)["rolecall.deduplicated"] for span in spans] == [0, 1]
+    assert [attributes_of(span)["rolecall.deduplicated"] for span in spans] == [0, 1]
     assert {span.status.status_code for span in spans} == {StatusCode.UNSET}
 
 
@@ -260,7 +263,7 @@ async def test_batch_tasks_share_a_span_that_links_to_their_traces(observed: Obs
     process = observed.span("process count")
     first, second = observed.spans("enqueue count")
     assert (parent_of(process), links(process)) == (identity(first), {"own": {identity(second)}})
-    assert said(process)["messaging.batch.message_count"] == 2
+    assert attributes_of(process)["messaging.batch.message_count"] == 2
 
 
 def measured(reader: InMemoryMetricReader) -> dict[str, Any]:

@@ -11,12 +11,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from rolecall import App, ConfigError
-from rolecall.model.doctor import DutyState
-from rolecall.model.overview import RoleGauges
+from rolecall import App
+from rolecall.model.operator.doctor import DutyState
+from rolecall.model.operator.overview import RoleGauges
 from rolecall.telemetry import Event, EventType, WorkerFacts
 from rolecall.telemetry.pool_metrics import PoolMetrics
-from rolecall.telemetry.prometheus import Prometheus, collector_of, exposition, serving
+from rolecall.telemetry.prometheus import Prometheus, collector_of, exposition
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -129,12 +129,3 @@ def test_app_has_one_sink_of_this_kind() -> None:
 
     assert collector_of(app) is added
     assert list(app.sinks) == [added]
-
-
-def test_address_in_use_is_named() -> None:
-    with (
-        serving([], "127.0.0.1", 0) as port,
-        pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}"),
-        serving([], "127.0.0.1", port),
-    ):
-        pass

@@ -126,8 +126,8 @@ def test_unittest_alone_runs_the_cases_and_leaves_nothing_behind() -> None:
         text=True,
     )
 
-    _, said = runner.communicate()
+    _, output = runner.communicate()
 
-    assert runner.returncode == 0, said
-    assert "Ran 2 tests" in said
+    assert runner.returncode == 0, output
+    assert "Ran 2 tests" in output
     assert not (MEMORY / f"{PREFIX}{runner.pid}").exists()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rolecall import App, Client, Context, Snooze, Task, linear
+from rolecall import App, Client, Context, Snooze, Task, WorkerOptions, linear
 from rolecall.testing import Clock, drain, drain_sync
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,6 +28,15 @@ def app() -> App:
         return a + b
 
     return app
+
+
+@pytest.fixture
+def frozen_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the time of this process, as freezegun does."""
+    real = time.monotonic
+    for module in list(sys.modules.values()):
+        if module.__name__.startswith(("rolecall", "time")) and vars(module).get("monotonic") is real:
+            monkeypatch.setattr(module, "monotonic", lambda: 1_893_456_000.0)
 
 
 def enqueued(app: App, database: str, handler: str, **payload: object) -> int:
@@ -171,3 +182,33 @@ async def test_drain_without_a_clock_does_not_advance_time(app: App, database: s
         await drain(app, database, until=timedelta(days=1))
     with pytest.raises(ValueError, match="schedules=True needs until="):
         await drain(app, database, clock=clock, schedules=True)
+
+
+@pytest.mark.usefixtures("frozen_time")
+async def test_drain_ends_with_frozen_time(app: App, database: str, clock: Clock) -> None:
+    task_ids = [enqueued(app, database, "add", a=1, b=2), enqueued(app, database, "stumble")]
+
+    await drain(app, database, clock=clock)
+
+    assert [read(database, task_id).state for task_id in task_ids] == ["completed", "failed"]
+
+
+@pytest.mark.usefixtures("frozen_time")
+async def test_drain_with_frozen_time_aborts_an_endless_task_at_its_timeout(app: App, database: str) -> None:
+    @app.task
+    async def endless() -> None:
+        await asyncio.Event().wait()
+
+    task_id = enqueued(app, database, "endless")
+
+    with pytest.raises(TimeoutError, match=rf"still open after 2 s: task {task_id}"):
+        await drain(app, database, WorkerOptions(grace=0.1, maintenance=False), timeout=2)
+
+
+@pytest.mark.usefixtures("frozen_time")
+def test_drain_sync_ends_with_frozen_time(app: App, database: str) -> None:
+    task_id = enqueued(app, database, "add", a=1, b=2)
+
+    drain_sync(app, database)
+
+    assert read(database, task_id).result == 3

@@ -178,15 +178,15 @@ def test_failure_states_that_nothing_was_enqueued(database: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
-        ({"ordr": 7}, "ordr= is neither a field of 'bill' nor an option; did you mean order=?"),
-        ({"kye": "x"}, "kye= is neither a field of 'bill' nor an option; did you mean key=?"),
+        ({"ordr": 7}, "ordr= is neither a field of 'bill' nor an option; did you mean 'order'?"),
+        ({"kye": "x"}, "kye= is neither a field of 'bill' nor an option; did you mean 'key'?"),
     ],
 )
-def test_unknown_field_or_option_is_rejected(database: str, words: dict[str, Any], said: str) -> None:
+def test_unknown_field_or_option_is_rejected(database: str, words: dict[str, Any], expected: str) -> None:
     """Otherwise a misspelled assertion that a task was not enqueued would always pass."""
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=expected):
         assert_not_enqueued(database, bill, **words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -79,7 +80,7 @@ async def report(ctx: Context, day: str) -> None:
 
 @app.task(process=True)
 def render(ctx: ProcessContext, pages: int) -> str:
-    return f"{pages} pages, attempt {ctx.attempt}"
+    return f"{pages} pages, attempt {ctx.attempt}, planned for {ctx.scheduled_for:%Y-%m-%d}"
 
 
 @app.task(batch=10)
@@ -231,7 +232,9 @@ async def test_children_are_spawned_and_the_gather_step_sees_the_given_results()
 
 
 def test_process_handler_receives_its_own_kind_of_context() -> None:
-    assert perform_sync(FakeContext(render, attempt=2), pages=3) == "3 pages, attempt 2"
+    ctx = FakeContext(render, attempt=2, scheduled_for=datetime(2026, 1, 5, tzinfo=UTC))
+
+    assert perform_sync(ctx, pages=3) == "3 pages, attempt 2, planned for 2026-01-05"
 
 
 async def test_batch_has_an_outcome_for_each_task() -> None:
@@ -383,7 +386,7 @@ def test_unit_test_opens_no_connection() -> None:
         "import psycopg\n"
         "psycopg.connect = psycopg.AsyncConnection.connect = None\n"
         "assert perform_sync(greet, name='Ada') == 'Hello, Ada'\n"
-        "import sys; assert 'pytest' not in sys.modules and 'rolecall.db.embedded.server' not in sys.modules\n"
+        "import sys; assert 'pytest' not in sys.modules and 'rolecall.embedded.server' not in sys.modules\n"
     )
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

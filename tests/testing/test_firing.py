@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall import App
+from rolecall import App, Context
 from rolecall.testing import Clock, assert_enqueued, assert_not_enqueued, fire_schedules, inline
 
 Connection = psycopg.Connection[Any]
@@ -65,6 +65,24 @@ def test_fire_times_missed_since_the_last_call_count_as_in_production(app: App, 
     nightly, _ = fire_schedules(app, database)
 
     assert (nightly.slot, nightly.missed) == (MONDAY + timedelta(days=2) + FOUR, 2)
+
+
+def test_handler_knows_the_time_that_its_schedule_planned(connection: Connection, clock: Clock) -> None:
+    app = App("shop")
+
+    @app.task
+    async def report(ctx: Context) -> str:
+        return ctx.scheduled_for.isoformat()
+
+    app.schedule("nightly", report, cron="0 4 * * *")
+    clock.set(MONDAY)
+    fire_schedules(app, connection)
+    clock.advance(hours=5)
+    fire_schedules(app, connection)
+
+    [task] = inline(app, connection)
+
+    assert (task.result, task.fire_time) == ((MONDAY + FOUR).isoformat(), MONDAY + FOUR)
 
 
 def test_run_is_skipped_while_the_last_one_is_open(database: str, clock: Clock) -> None:

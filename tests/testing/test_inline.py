@@ -241,8 +241,8 @@ async def test_nothing_runs_outside_a_transaction(app: App, connection: Connecti
 
 
 async def test_connection_state_of_the_test_is_restored(app: App, connection: Connection) -> None:
-    heard: list[str] = []
-    connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
+    output: list[str] = []
+    connection.add_notice_handler(lambda notice: output.append(notice.message_primary or ""))
     query = "select %s::int"
 
     @app.task
@@ -256,7 +256,7 @@ async def test_connection_state_of_the_test_is_restored(app: App, connection: Co
             assert connection.execute(query, [number], prepare=True).fetchone() == (number,)
         connection.execute("do $$ begin raise notice 'heard'; end $$")
 
-    assert heard == ["heard"]
+    assert output == ["heard"]
     assert connection.execute(TRACES).fetchone() == (0,)
 
 

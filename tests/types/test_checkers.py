@@ -22,13 +22,13 @@ PYRIGHT = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p"
 
 @pytest.mark.parametrize("checker", [MYPY, PYRIGHT], ids=["mypy", "pyright"])
 def test_type_checker_finds_exactly_the_expected_user_mistakes(checker: Sequence[str]) -> None:
-    told = subprocess.run(checker, cwd=ROOT, check=False, capture_output=True, text=True, timeout=280)
+    result = subprocess.run(checker, cwd=ROOT, check=False, capture_output=True, text=True, timeout=280)
 
-    assert _found(told.stdout) == _marked(), told.stdout + told.stderr
+    assert _found(result.stdout) == _marked(), result.stdout + result.stderr
 
 
-def _found(told: str) -> set[Place]:
-    return {(Path(each["file"]).name, int(each["line"])) for each in FOUND.finditer(told)}
+def _found(result: str) -> set[Place]:
+    return {(Path(each["file"]).name, int(each["line"])) for each in FOUND.finditer(result)}
 
 
 def _marked() -> set[Place]:

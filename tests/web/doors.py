@@ -13,12 +13,12 @@ from fastapi import FastAPI
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.config.handoff import HandoffSettings
-from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
+from rolecall.model.operator.access import Scope
 from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.web import build
-from rolecall.web.passwords import hash_password
+from rolecall.web.access.passwords import hash_password
 
 PASSWORD = "correct horse battery staple"
 SITE = "http://rolecall.test"

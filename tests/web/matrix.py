@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastapi.routing import iter_route_contexts
+from rolecall.web.dependencies import iter_routes
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 # The needs that each identity meets. A reader is not an owner: `read` does not enqueue, not even tasks of its own.
@@ -48,7 +48,7 @@ def read_table(file: Path) -> list[Entry]:
 
 def routes_of(application: Any) -> set[tuple[str, str]]:
     """Return every method and path that is served."""
-    routes = iter_route_contexts(application.routes)
+    routes = iter_routes(application.routes)
     served = {(method, str(route.path)) for route in routes for method in route.methods or ()}
     return {(method, path) for method, path in served if method != "HEAD"}
 

@@ -14,7 +14,7 @@ import httpx2
 from fastapi import FastAPI
 
 from rolecall.config import AccessSettings
-from rolecall.web.protocol import Bounds
+from rolecall.web.http.protocol import Bounds
 from rolecall.web.server import Server
 
 LONG = 30.0

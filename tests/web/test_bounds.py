@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
-from rolecall.web.protocol import Bounds, ConnectionSlots
+from rolecall.web.http.protocol import Bounds, ConnectionSlots
 from tests.web.streaming import Site, served
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: a\r\n"

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall.config import LogFormat, LogLevel, LogSettings
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.telemetry.logs import set_up_logging
 from tests.web.doors import PASSWORD, SITE, Door
 
@@ -29,25 +29,25 @@ def logged() -> io.StringIO:
 async def test_no_secret_is_logged_stored_or_returned(
     door: Door, connection: psycopg.Connection[Any], logged: io.StringIO
 ) -> None:
-    told = []
+    result = []
     await door.person()
     entered = await door.log_in()
     cookie = door.client.cookies["rolecall"]
-    told.append(await door.log_in(password=CANARY))
-    told.append(await door.log_in(CANARY, CANARY))
-    told.append(await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]}))
-    told.append(await door.client.post("/api/login", json={"name": "ada", "password": CANARY, CANARY: 1}))
+    result.append(await door.log_in(password=CANARY))
+    result.append(await door.log_in(CANARY, CANARY))
+    result.append(await door.client.post("/api/login", json={"name": "ada", "password": [CANARY]}))
+    result.append(await door.client.post("/api/login", json={"name": "ada", "password": CANARY, CANARY: 1}))
     secret = (await door.services.keys.create("deploy", Scope.ADMIN)).secret
     bearer = {"authorization": f"Bearer {secret}"}
     made = await door.client.post("/api/keys", json={"name": "x", "scope": "read"}, headers=bearer)
-    told.append(await door.client.get("/api/keys", headers=bearer))
-    told.append(await door.client.get("/api/audit", headers=bearer))
-    told.append(await door.client.get("/api/me", headers={"authorization": f"Bearer {secret}{CANARY}"}))
-    told.append(await door.client.post("/api/logout", headers={"origin": SITE}))
+    result.append(await door.client.get("/api/keys", headers=bearer))
+    result.append(await door.client.get("/api/audit", headers=bearer))
+    result.append(await door.client.get("/api/me", headers={"authorization": f"Bearer {secret}{CANARY}"}))
+    result.append(await door.client.post("/api/logout", headers={"origin": SITE}))
 
     assert (entered.status_code, made.status_code) == (204, 201)
     stored = " ".join(str(connection.execute(EVERYTHING.format(table)).fetchone()) for table in TABLES)
-    answers = " ".join(answer.text.replace(f'"{CANARY}"', "") for answer in told if answer.status_code != 422)
+    answers = " ".join(answer.text.replace(f'"{CANARY}"', "") for answer in result if answer.status_code != 422)
     for secret_text in (PASSWORD, CANARY, cookie, secret, made.json()["secret"]):
         assert secret_text not in logged.getvalue()
         assert secret_text not in stored

@@ -26,13 +26,14 @@ async def pool(http: httpx2.AsyncClient, connection: Connection, clock: Clock) -
     """A worker has finished ten tasks in 72 s each, one after the other; 500 are pending."""
     clock.set(datetime(2026, 1, 1, tzinfo=UTC))
     ask(connection, "select rolecall.declare(%s)", Jsonb([{"name": ROLE}]))
-    ask(connection, "select rolecall.enqueue_many(%s)", Jsonb([{"role": ROLE}] * 510))
+    ask(connection, "select rolecall.enqueue_many(%s)", Jsonb([{"role": ROLE}] * 10))
     [(worker,)] = ask(connection, "select rolecall.register_worker('w', '{}', %s, 1, 'h', 1, '0')", [ROLE])
     for _ in range(10):
         [(task_id, fence)] = ask(connection, "select id, fence from rolecall.claim(%s, '{}', %s, 1)", worker, [ROLE])
         clock.advance(seconds=72)
         report = {"id": task_id, "fence": fence, "outcome": "completed"}
         ask(connection, "select from rolecall.finish(%s, %s)", worker, Jsonb([report]))
+    ask(connection, "select rolecall.enqueue_many(%s)", Jsonb([{"role": ROLE}] * 500))
     ask(connection, "select from rolecall.beat(%s, 0, false)", worker)
     return connection
 

@@ -6,10 +6,10 @@ import asyncio
 
 from starlette.types import Message
 
-from rolecall.model.live import ReloadReason, TaskChange
+from rolecall.model.operator.live import ReloadReason, TaskChange
 from rolecall.model.states import TaskState
 from rolecall.service.live import Stream, Subscription
-from rolecall.web.events import EventStream, events_of
+from rolecall.web.http.events import EventStream, events_of
 
 SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
 
@@ -29,7 +29,7 @@ async def test_idle_stream_sends_heartbeats_and_keeps_its_clients_position() -> 
 
     assert await anext(events) == b"event: connected\ndata: {}\nid: 7-1\n\n"
     stream.mark("8-1")
-    assert await anext(events) == b": heartbeat\nid: 8-1\n\n"
+    assert await anext(events) == b"event: heartbeat\ndata: {}\nid: 8-1\n\n"
     stream.end()
     assert [event async for event in events] == []
 
@@ -80,14 +80,14 @@ async def test_busy_stream_ends_once_its_client_loses_access() -> None:
         return asked[-1]
 
     events = events_of(stream, stays_twice, heartbeat=0.01)
-    told = 0
+    result = 0
     async with asyncio.timeout(30):
         async for _ in events:
             stream.add_tasks([change(1)])
-            told += 1
+            result += 1
 
     assert asked == [True, True, False]
-    assert told > 2
+    assert result > 2
 
 
 async def test_client_that_does_not_read_is_disconnected() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.service.access import Keys
 from tests.web.doors import Door, opened
 

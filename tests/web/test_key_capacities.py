@@ -33,7 +33,7 @@ async def test_list_of_capacities_is_paginated(http: httpx2.AsyncClient) -> None
     first = await get(http, f"{ADDRESS}?limit=1")
     rest = (await http.get(ADDRESS, params={"cursor": first["next_cursor"]})).json()
 
-    assert [said["pattern"] for said in (*first["items"], *rest["items"])] == ["a", "💥" * 200]
+    assert [output["pattern"] for output in (*first["items"], *rest["items"])] == ["a", "💥" * 200]
 
 
 async def test_key_is_shown_with_the_tasks_that_hold_its_permits(
@@ -45,13 +45,13 @@ async def test_key_is_shown_with_the_tasks_that_hold_its_permits(
         "select rolecall.claim(rolecall.register_worker('w', '{}', '{add}', 1, 'h', 1, '0'), '{}', '{add}', 9)"
     )
 
-    told = (await http.get(f"{ADDRESS}/key", params={"key": "a/b c"})).json()
+    result = (await http.get(f"{ADDRESS}/key", params={"key": "a/b c"})).json()
 
-    assert told["key"] | {"holders": None} == {
+    assert result["key"] | {"holders": None} == {
         "key": "a/b c", "capacity": 1, "pattern": None, "used": 1, "holders": None, "waiting": 1, "later": 0,
         "more": False,
     }  # fmt: skip
-    assert [task["status"] for task in told["tasks"]] == ["running"]
+    assert [task["status"] for task in result["tasks"]] == ["running"]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import httpx2
 import psycopg
 import pytest
 
-from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ApiKeyNotFound, ConfigError
+from rolecall.model.operator.access import Scope
 from tests.web.doors import Door
 
 Sql = psycopg.Connection[Any]

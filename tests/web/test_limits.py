@@ -12,11 +12,11 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from rolecall.model.access import Caller
-from rolecall.model.access import Scope as ScopeOfCaller
 from rolecall.model.audit import Actor
 from rolecall.model.errors import NotAuthenticated
-from rolecall.web.limits import LONGEST_BODY, MOST_BUFFERED, SMALL_BODY, Limits
+from rolecall.model.operator.access import Caller
+from rolecall.model.operator.access import Scope as ScopeOfCaller
+from rolecall.web.http.limits import LONGEST_BODY, MOST_BUFFERED, SMALL_BODY, Limits
 from tests.web.doors import opened
 
 JSON = {"Content-Type": "application/json"}

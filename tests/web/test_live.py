@@ -17,13 +17,13 @@ from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
-from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
+from rolecall.model.operator.access import Scope
 from rolecall.service.database import PooledDatabase
 from rolecall.service.services import Services
 from rolecall.sql import roles
 from rolecall.web import build
-from rolecall.web.passwords import hash_password
+from rolecall.web.access.passwords import hash_password
 from rolecall.web.state import set_state
 from tests.outage import outage
 from tests.service.live.watching import enqueue
@@ -77,18 +77,18 @@ async def test_stream_can_be_limited_to_roles_and_trees(site: Site, sql: Connect
         await enqueue(sql, "see")
         [wanted] = await enqueue(sql, "add")
         # A poll of the roles may see changes that the preceding poll of the tasks has missed.
-        told = await events.all_of("task_changed", "role_changed")
+        result = await events.all_of("task_changed", "role_changed")
 
     assert (tree.data["id"], tree.data["activity"]) == (root, "pending")
-    assert told["task_changed"].data["id"] == wanted
-    assert (told["role_changed"].data["role"], told["role_changed"].data["ready"]) == ("sums", 2)
+    assert result["task_changed"].data["id"] == wanted
+    assert (result["role_changed"].data["role"], result["role_changed"].data["ready"]) == ("sums", 2)
 
 
 async def test_reconnecting_client_continues_where_it_stopped(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         [before] = await enqueue(sql)
-        told = await events.change_of(before, "pending")
-        position = told.id or (await events.until(lambda event: event.id is not None)).id or ""
+        result = await events.change_of(before, "pending")
+        position = result.id or (await events.until(lambda event: event.id is not None)).id or ""
     [missed] = await enqueue(sql)
 
     async with site.events(last_event_id=position) as events:
@@ -105,11 +105,11 @@ async def test_client_that_was_away_too_long_must_reload(site: Site, sql: Connec
 async def test_snapshot_matches_the_events(site: Site, sql: Connection) -> None:
     async with site.events() as events:
         await enqueue(sql)
-        told = await events.until(lambda event: event.name == "role_changed")
+        result = await events.until(lambda event: event.name == "role_changed")
     snapshot = (await site.client.get("/api/live/snapshot")).json()
 
     assert [role["role"] for role in snapshot["roles"]] == ["other", "sums"]
-    assert snapshot["roles"][1] == told.data
+    assert snapshot["roles"][1] == result.data
 
 
 async def test_stream_survives_the_loss_of_its_database_connections(site: Site, sql: Connection) -> None:
@@ -286,6 +286,6 @@ async def test_local_caller_can_open_all_available_streams(site: Site, applicati
 
 
 def test_openapi_document_describes_the_stream(application: FastAPI) -> None:
-    told = application.openapi()["paths"]["/api/live"]["get"]["responses"]["200"]
+    result = application.openapi()["paths"]["/api/live"]["get"]["responses"]["200"]
 
-    assert list(told["content"]) == ["text/event-stream"]
+    assert list(result["content"]) == ["text/event-stream"]

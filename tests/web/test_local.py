@@ -14,13 +14,13 @@ import pytest
 
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.access import Scope
 from rolecall.service.access import ensure_token
 from rolecall.web import build
-from rolecall.web.http import LOCAL_NAMES
-from rolecall.web.identity import LocalToken
+from rolecall.web.access.identity import LocalToken
+from rolecall.web.http.requests import LOCAL_NAMES
 from tests.web.doors import PASSWORD, Door, opened
 
 Sql = psycopg.Connection[Any]

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import ConfigError, DuplicatePerson, PersonNotFound
-from rolecall.web.passwords import hash_password
+from rolecall.model.operator.access import Scope
+from rolecall.web.access.passwords import hash_password
 from tests.web.doors import PASSWORD, SITE, Door, opened
 
 Sql = psycopg.Connection[Any]

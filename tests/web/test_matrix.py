@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
+from rolecall.model.operator.access import Scope
 from tests.web.doors import Door
 from tests.web.matrix import IDENTITIES, departures, other_methods, read_table, routes_of
 

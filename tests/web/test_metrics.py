@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from tests.extras import without_metrics
 from tests.web.doors import Door
 

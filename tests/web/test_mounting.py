@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 import httpx2
 import pytest
@@ -10,8 +11,8 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
 from rolecall import App, InvalidDeclaration
-from rolecall.web import Connects, Operates, Reads, RequestRefused, build
-from tests.web.doors import unguarded
+from rolecall.web import Anybody, Connects, Mounted, Operates, Reads, RequestRefused, build
+from tests.web.doors import opened, unguarded
 
 shops = APIRouter(prefix="/api/shops")
 
@@ -97,5 +98,42 @@ def test_scope_can_be_declared_for_a_whole_router() -> None:
 
 
 def test_mounting_anything_but_a_router_is_rejected() -> None:
-    with pytest.raises(InvalidDeclaration, match="not a dict"):
+    with pytest.raises(InvalidDeclaration, match="not a type"):
         build("postgresql://", App("test", routers=["builtins:dict"]))
+
+
+class Till:
+    """An object that an app mounts for its routes."""
+
+    def __init__(self, coins: int) -> None:
+        self.coins = coins
+
+
+async def test_applications_with_the_same_router_serve_their_own_objects(database: str) -> None:
+    router = APIRouter()
+
+    @router.get("/coins")
+    async def count(till: Annotated[Till, Depends(Mounted(Till))], _: Anybody) -> int:
+        return till.coins
+
+    counts = []
+    for coins in (3, 5):
+        app = App("test")
+        app.mount(router, Till(coins))
+        async with opened(database, app=app) as door:
+            counts.append((await door.client.get("/coins")).json())
+
+    assert counts == [3, 5]
+
+
+def test_applications_share_their_routes() -> None:
+    first, second = (build("postgresql://", App("test", routers=[shops])) for _ in range(2))
+
+    assert all(one is other for one, other in zip(first.routes, second.routes, strict=True))
+
+
+def test_dependency_override_is_rejected() -> None:
+    application = build("postgresql://", App("test"))
+
+    with pytest.raises(TypeError):
+        application.dependency_overrides[len] = int

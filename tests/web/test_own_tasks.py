@@ -14,10 +14,12 @@ import pytest
 from rolecall import App
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.sql import roles
+from rolecall.transport.brokers import RedisLink, connect_redis
 from rolecall.web import build
 from tests.brokers import Broker
+from tests.handoff.house import comes_true
 from tests.web.doors import PASSWORD, Door, opened
 from tests.web.matrix import IDENTITIES, departures, passed_over, read_table, routes_of
 
@@ -158,17 +160,17 @@ async def test_task_status_is_one_of_six_values(door: Door, connection: Sql) -> 
     row = connection.execute("select rolecall.register_worker('w', '{}', '{report}', 1, 'h', 1, '1')").fetchone()
     assert row is not None
 
-    async def told() -> str:
+    async def shown_status() -> str:
         answer = await door.client.get(f"{BASE}/tasks/{task_id}", headers=ada)
         return str(answer.json()["status"])
 
-    words = [await told()]
+    words = [await shown_status()]
     connection.execute("select rolecall.claim(%s, '{}', '{report}', 1, 0)", row)
-    words.append(await told())
+    words.append(await shown_status())
     connection.execute("select rolecall.start(%s, array[%s::bigint], '{1}')", [*row, task_id])
-    words.append(await told())
+    words.append(await shown_status())
     connection.execute("select rolecall.complete_task(%s)", [task_id])
-    words.append(await told())
+    words.append(await shown_status())
 
     assert words == ["PENDING", "QUEUED", "IN_PROGRESS", "COMPLETED"]
 
@@ -320,3 +322,23 @@ async def test_status_requires_redis_to_respond_if_configured(database: str, red
         bad = await door.client.get(f"{BASE}/status")
 
     assert (good.json()["redis"], bad.status_code) == ("ok", 503)
+
+
+async def test_server_that_fails_closes_its_connection_to_redis(database: str, redis_server: Broker) -> None:
+    async def fail() -> None:
+        async with opened(database, app=program(), redis=redis_server.url) as door:
+            await door.client.get(f"{BASE}/status")
+            raise ValueError("no room")
+
+    with pytest.raises(ValueError, match="no room"):
+        await fail()
+
+    link = connect_redis(redis_server.url)
+    try:
+        await comes_true(lambda: is_alone(link))
+    finally:
+        await link.close()
+
+
+async def is_alone(link: RedisLink) -> bool:
+    return len(await link.call("CLIENT LIST")) == 1

@@ -9,7 +9,7 @@ import pytest
 from fastapi import APIRouter
 
 from rolecall import App
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.web import Reads
 from tests.web.doors import Door, opened
 from tests.web.matrix import passed_over

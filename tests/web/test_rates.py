@@ -10,11 +10,11 @@ import asyncio
 import pytest
 
 from rolecall.config import AccessSettings
-from rolecall.model.access import ApiKey, Caller, Scope
 from rolecall.model.audit import Actor
 from rolecall.model.errors import TooManyRequests
+from rolecall.model.operator.access import ApiKey, Caller, Scope
 from rolecall.service.access import Keys
-from rolecall.web.rates import Rates
+from rolecall.web.http.rates import Rates
 from tests.web.doors import opened
 
 WRONG = {"authorization": "Bearer rk_" + "x" * 43}
@@ -108,6 +108,8 @@ async def test_guesses_from_an_exhausted_address_are_checked_one_at_a_time(
         ("192.0.2.1", "192.0.2.2", False),
         ("2001:db8::1", "2001:db8::ffff:2", True),
         ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         (None, None, True),
     ],
 )

@@ -90,8 +90,8 @@ async def test_changing_one_payload_field_of_a_schedule_preserves_redacted_field
     http: httpx2.AsyncClient, connection: psycopg.Connection[Any]
 ) -> None:
     """The alias of a redacted field is shown redacted too, and can be used in changes."""
-    said = {"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
-    made = (await http.post("/api/schedules", json=said)).json()
+    result = {"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
+    made = (await http.post("/api/schedules", json=result)).json()
 
     changed = await http.put(f"/api/schedules/{made['id']}", json={"secret": f"{CANARY}-new"})
 
@@ -102,9 +102,9 @@ async def test_changing_one_payload_field_of_a_schedule_preserves_redacted_field
 
 async def test_pointer_to_a_large_value_in_a_request_is_rejected(http: httpx2.AsyncClient) -> None:
     pointer = {"rolecall": "payload field stored elsewhere", "store": "file:///etc", "path": "passwd"}
-    said = payload(shop={**pointer, "bytes": 1, "sha256": "0"})
+    result = payload(shop={**pointer, "bytes": 1, "sha256": "0"})
 
-    answer = await http.post("/api/tasks", json={"handler": "sync", "payload": said})
+    answer = await http.post("/api/tasks", json={"handler": "sync", "payload": result})
 
     assert answer.status_code == 422
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rolecall.model.access import Scope
 from rolecall.model.audit import Actor, AuditEvent, AuditFilter, StoredAuditEvent
 from rolecall.model.errors import DatabaseUnavailable
-from rolecall.web.refusals import Refusals
+from rolecall.model.operator.access import Scope
+from rolecall.web.http.refusals import Refusals
 from tests.web.doors import PASSWORD, Door, opened
 
 LONG = 30.0

@@ -133,9 +133,20 @@ async def test_worker_is_identified_by_its_number_or_its_name(http: httpx2.Async
     assert [[task["worker_id"] for task in tasks] for tasks in found] == [[row[0]], [row[0]]]
 
 
-@pytest.mark.parametrize("query", ["worker_id=nobody", "worker=1&worker_id=2"])
-async def test_unknown_or_ambiguous_worker_is_rejected(http: httpx2.AsyncClient, query: str) -> None:
-    assert (await http.get(f"/api/tasks?{query}")).status_code == 422
+async def test_no_task_is_found_by_the_name_of_an_unknown_worker(http: httpx2.AsyncClient) -> None:
+    await enqueued(http, customer_id=7)
+
+    assert (await http.get("/api/tasks?worker_id=gone-1")).json()["items"] == []
+
+
+async def test_bulk_cancel_by_the_name_of_an_unknown_worker_changes_nothing(http: httpx2.AsyncClient) -> None:
+    await enqueued(http, customer_id=7)
+
+    assert (await http.post("/api/tasks/cancel", json={"filter": {"worker_id": "gone-1"}})).json()["ids"] == []
+
+
+async def test_ambiguous_worker_is_rejected(http: httpx2.AsyncClient) -> None:
+    assert (await http.get("/api/tasks?worker=1&worker_id=2")).status_code == 422
 
 
 async def test_schedule_accepts_interval_hours_and_field_aliases(http: httpx2.AsyncClient) -> None:

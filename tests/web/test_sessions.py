@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from rolecall.model.access import Scope
 from rolecall.model.audit import AuditFilter
+from rolecall.model.operator.access import Scope
 from tests.web.doors import PASSWORD, SITE, Door
 
 

@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 import httpx2
 import pytest
 
-from rolecall.brokers import RedisLink, connect_redis
-from rolecall.model.access import Scope
-from rolecall.web.shared_rates import SharedRates
+from rolecall.model.operator.access import Scope
+from rolecall.transport.brokers import RedisLink, connect_redis
+from rolecall.web.http.shared_rates import SharedRates
 from tests.brokers import Broker
 from tests.web.doors import opened
 

@@ -10,7 +10,7 @@ import pytest
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.web import build
-from rolecall.web.http import LOCAL_NAMES
+from rolecall.web.http.requests import LOCAL_NAMES
 from tests.web.doors import SITE, Door, opened
 
 WISH = {"name": "x", "scope": "read"}

@@ -10,8 +10,8 @@ import pytest
 
 from rolecall import App, AsyncClient
 from rolecall.config import AccessSettings, AuthMode, DatabaseSettings, Settings
-from rolecall.model.access import Scope
 from rolecall.model.audit import Actor
+from rolecall.model.operator.access import Scope
 from rolecall.service.database import PooledDatabase
 from rolecall.service.doctor import STANDBY
 from rolecall.service.services import Services

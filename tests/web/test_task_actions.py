@@ -36,9 +36,9 @@ async def test_open_task_can_be_finished(http: httpx2.AsyncClient, action: str, 
 
 @pytest.mark.parametrize(("action", "body"), [("cancel", None), ("complete", {}), ("fail", {"error": "no"})])
 async def test_task_cannot_be_finished_twice(http: httpx2.AsyncClient, action: str, body: object) -> None:
-    status, said = await act(http, await ended(http), action, body)
+    status, result = await act(http, await ended(http), action, body)
 
-    assert (status, said["type"]) == (409, "urn:rolecall:task-finished")
+    assert (status, result["type"]) == (409, "urn:rolecall:task-finished")
 
 
 async def test_failed_task_can_be_retried(http: httpx2.AsyncClient) -> None:
@@ -49,9 +49,9 @@ async def test_failed_task_can_be_retried(http: httpx2.AsyncClient) -> None:
 
 
 async def test_open_task_cannot_be_retried(http: httpx2.AsyncClient) -> None:
-    status, said = await act(http, await enqueue(http), "retry")
+    status, result = await act(http, await enqueue(http), "retry")
 
-    assert (status, said["type"]) == (409, "urn:rolecall:task-not-retryable")
+    assert (status, result["type"]) == (409, "urn:rolecall:task-not-retryable")
 
 
 async def test_tasks_are_triggered_all_or_none(http: httpx2.AsyncClient) -> None:
@@ -74,10 +74,10 @@ async def test_single_task_can_be_triggered(http: httpx2.AsyncClient) -> None:
 
 
 async def test_completion_token_is_returned_and_not_in_the_audit_log(http: httpx2.AsyncClient) -> None:
-    status, said = await act(http, await enqueue(http), "token", {"seconds": 60})
+    status, result = await act(http, await enqueue(http), "token", {"seconds": 60})
 
-    assert (status, said["token"][:4]) == (201, "rct_")
-    assert said["token"] not in (await http.get("/api/audit")).text
+    assert (status, result["token"][:4]) == (201, "rct_")
+    assert result["token"] not in (await http.get("/api/audit")).text
 
 
 async def test_task_can_be_deleted(http: httpx2.AsyncClient) -> None:
@@ -98,9 +98,9 @@ async def test_task_that_is_needed_cannot_be_deleted(http: httpx2.AsyncClient) -
 
 @pytest.mark.parametrize("action", ["retry", "cancel", "complete", "fail", "trigger", "token"])
 async def test_missing_task_is_not_found(http: httpx2.AsyncClient, action: str) -> None:
-    status, said = await act(http, 4711, action, {"error": "no"} if action == "fail" else None)
+    status, result = await act(http, 4711, action, {"error": "no"} if action == "fail" else None)
 
-    assert (status, said["type"]) == (404, "urn:rolecall:task-not-found")
+    assert (status, result["type"]) == (404, "urn:rolecall:task-not-found")
 
 
 async def test_every_change_is_recorded_in_the_audit_log(http: httpx2.AsyncClient) -> None:

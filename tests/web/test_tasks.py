@@ -9,7 +9,7 @@ import httpx2
 import psycopg
 import pytest
 
-from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import encode_result
 
 ADD = {"handler": "add", "payload": {"a": 1, "b": 2}}
 

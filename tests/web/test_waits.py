@@ -13,8 +13,8 @@ import pytest
 
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
-from rolecall.model.access import Scope
 from rolecall.model.errors import DatabaseUnavailable, TooManyRequests
+from rolecall.model.operator.access import Scope
 from rolecall.service.waits import MOST, MOST_OF_ONE, Waits
 from rolecall.sql import roles
 from rolecall.sql.statement import Statement

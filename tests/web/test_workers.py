@@ -42,12 +42,12 @@ async def test_worker_is_shown_with_its_running_tasks(http: httpx2.AsyncClient, 
 
 
 async def test_worker_can_be_drained_decommissioned_and_resumed(http: httpx2.AsyncClient, worker: int) -> None:
-    told = [
+    result = [
         (await http.post(f"/api/workers/{worker}/{verb}")).json()["command"]
         for verb in ("drain", "decommission", "resume")
     ]
 
-    assert told == ["drain", "decommission", None]
+    assert result == ["drain", "decommission", None]
 
 
 async def test_each_command_is_recorded_in_the_audit_log(

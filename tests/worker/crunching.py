@@ -44,14 +44,18 @@ def introduce(ctx: ProcessContext, sign: str) -> dict[str, Any]:
     return {"id": ctx.task_id, "attempt": ctx.attempt, "key": ctx.key, "once": ctx.idempotency_key}
 
 
+def whisper() -> None:
+    logging.getLogger("rolecall.mill").debug("the mill whispers")
+
+
 def ask_the_till() -> None:
     logging.getLogger("shop.prices").info("asked the till")
 
 
 def for_whom(suffix: str = "") -> str:
-    told = f"{tenant.get()}{suffix}"
+    result = f"{tenant.get()}{suffix}"
     tenant.set("whoever came last")
-    return told
+    return result
 
 
 def echo(ctx: ProcessContext, /, **payload: Any) -> dict[str, Any]:

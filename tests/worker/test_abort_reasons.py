@@ -56,7 +56,7 @@ LOSSES = [
 Loss = Callable[[Bench, int, int], None]
 
 
-def awaiting(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
+def awaiting(bench: Bench, result: Told, *, lease: float) -> HandlerDefinition[..., Any]:
     """Define a handler that is cancelled, and reads the reason from its context."""
 
     @bench.app.task(lease=lease)
@@ -64,12 +64,12 @@ def awaiting(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[...
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted or LostReason.SHUTDOWN)
+            result.append(ctx.aborted or LostReason.SHUTDOWN)
 
     return wait
 
 
-def asking(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., Any]:
+def asking(bench: Bench, result: Told, *, lease: float) -> HandlerDefinition[..., Any]:
     """Define a handler in a thread, which checks whether it must stop."""
 
     @bench.app.task(lease=lease)
@@ -79,7 +79,7 @@ def asking(bench: Bench, told: Told, *, lease: float) -> HandlerDefinition[..., 
                 ctx.check()
                 time.sleep(0.01)
         except HandlerAborted as aborted:
-            told.append(aborted.reason)
+            result.append(aborted.reason)
             raise
 
     return ask
@@ -100,15 +100,15 @@ async def lose(bench: Bench, task_id: int, loss: Loss) -> None:
 async def test_loss_in_another_session_reaches_the_handler_immediately(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
-    told: Told = []
-    (task_id,) = bench.enqueue(kind(bench, told, lease=60).task())
+    result: Told = []
+    (task_id,) = bench.enqueue(kind(bench, result, lease=60).task())
 
     async with bench.working():
         await until(lambda: bench.ask(LISTENING))
         await lose(bench, task_id, loss)
-        await until(lambda: told, SOON)
+        await until(lambda: result, SOON)
 
-    assert told == [reason]
+    assert result == [reason]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,33 +116,33 @@ async def test_loss_in_another_session_reaches_the_handler_immediately(
 async def test_loss_without_notifications_reaches_the_handler_at_the_next_renewal(
     bench: Bench, kind: Kind, loss: Loss, reason: LostReason
 ) -> None:
-    told: Told = []
-    (task_id,) = bench.enqueue(kind(bench, told, lease=0.8).task())
+    result: Told = []
+    (task_id,) = bench.enqueue(kind(bench, result, lease=0.8).task())
 
     async with bench.working(listen=False):
         await lose(bench, task_id, loss)
-        await until(lambda: told, SOON)
+        await until(lambda: result, SOON)
 
-    assert told == [reason]
+    assert result == [reason]
 
 
 @pytest.mark.parametrize(("loss", "reason"), LOSSES[1:])
 async def test_lost_task_is_not_written_to_again(bench: Bench, loss: Loss, reason: LostReason) -> None:
-    told: Told = []
-    (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
+    result: Told = []
+    (task_id,) = bench.enqueue(awaiting(bench, result, lease=60).task())
 
     async with bench.working():
         await lose(bench, task_id, loss)
         after = bench.ask(CONTENT)
-        await until(lambda: told, SOON)
+        await until(lambda: result, SOON)
 
-    assert told == [reason]
+    assert result == [reason]
     assert bench.ask(CONTENT) == after
 
 
 async def test_listener_catches_up_after_its_connection_is_lost(bench: Bench) -> None:
-    told: Told = []
-    (task_id,) = bench.enqueue(awaiting(bench, told, lease=60).task())
+    result: Told = []
+    (task_id,) = bench.enqueue(awaiting(bench, result, lease=60).task())
 
     async with bench.working():
         await bench.state(task_id, "running")
@@ -150,6 +150,6 @@ async def test_listener_catches_up_after_its_connection_is_lost(bench: Bench) ->
         with bench.connection.transaction():
             bench.ask(END_LISTENER)
             bench.cancel(task_id)
-        await until(lambda: told, SOON)
+        await until(lambda: result, SOON)
 
-    assert told == [LostReason.CANCELLED]
+    assert result == [LostReason.CANCELLED]

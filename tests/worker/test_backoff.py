@@ -19,15 +19,15 @@ def usage(memory: float = 0.1, cpu: float | None = 0.1) -> Usage:
 
 def test_back_off_lasts_until_its_duration_after_the_last_excess() -> None:
     pressure = Pressure(memory=0.85, cpu=0.9, duration=10)
-    said = []
+    result = []
     for second, memory in enumerate([0.85, 0.86, 0.9, *[0.5] * 11]):
         pressure.note(usage(memory), second)
-        said.append(pressure.reason)
+        result.append(pressure.reason)
 
-    assert said[0] is None
-    assert said[1] == "memory at 86%, over the threshold of 85%"
-    assert said[2:12] == ["memory at 90%, over the threshold of 85%"] * 10
-    assert said[12:] == [None, None]
+    assert result[0] is None
+    assert result[1] == "memory at 86%, over the threshold of 85%"
+    assert result[2:12] == ["memory at 90%, over the threshold of 85%"] * 10
+    assert result[12:] == [None, None]
 
 
 def test_unknown_or_unlimited_usage_exceeds_no_threshold() -> None:

@@ -15,7 +15,7 @@ class Item:
 
 
 async def test_partial_batch_runs_without_waiting_to_fill(bench: Bench) -> None:
-    """With one task available, one task runs, although no other comes for an hour."""
+    """A batch with a single task runs without waiting for more tasks."""
     calls: list[int] = []
 
     @bench.app.task(batch=50)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from rolecall.db.run import run
-from rolecall.model.insight import RegisteredWorker
+from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.model.workers import WorkerCommand
 from rolecall.sql import insight, roles, workers
 from tests.worker.bench import END_LISTENER, LISTENING, Bench, until

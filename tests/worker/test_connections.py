@@ -121,9 +121,9 @@ async def test_worker_rejects_a_database_without_the_schema_and_logs_that(
 
     await asyncio.wait([running], timeout=PATIENCE)
 
-    [told] = [record for record in caplog.records if record.levelno == logging.CRITICAL]
-    assert "The worker ends: the database lacks the schema of rolecall" in told.getMessage()
-    assert told.getMessage().endswith("; run: rolecall migrate")
+    [output] = [record for record in caplog.records if record.levelno == logging.CRITICAL]
+    assert "The worker ends: the database lacks the schema of rolecall" in output.getMessage()
+    assert output.getMessage().endswith("; run: rolecall migrate")
     with pytest.raises(SchemaMissing):
         await running
 
@@ -145,10 +145,10 @@ async def test_unavailable_database_is_logged_repeatedly(
 def test_interval_between_warnings_grows_up_to_a_limit() -> None:
     trouble = LogThrottle()
 
-    told = [second for second in range(4_000) if trouble.due(second)]
+    output = [second for second in range(4_000) if trouble.due(second)]
 
-    assert told[:6] == [0, 30, 90, 210, 450, 930]
-    assert {later - earlier for earlier, later in pairwise(told[5:])} == {600}
+    assert output[:6] == [0, 30, 90, 210, 450, 930]
+    assert {later - earlier for earlier, later in pairwise(output[5:])} == {600}
 
 
 async def test_call_without_a_timely_response_is_retried(bench: Bench) -> None:

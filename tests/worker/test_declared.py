@@ -119,6 +119,6 @@ async def test_worker_logs_its_start_and_its_stop(bench: Bench, caplog: pytest.L
             await until(lambda: bench.ask(BEATEN))
         worker_id = bench.ask("select max(id) from rolecall.workers")
 
-    told = [record.getMessage() for record in caplog.records]
-    assert told[0] == f"Starting worker resync-1 (number {worker_id}) for role: all"
-    assert told[-1] == f"Worker resync-1 (number {worker_id}) has stopped"
+    logged = [record.getMessage() for record in caplog.records]
+    assert logged[0] == f"Starting worker resync-1 (number {worker_id}) for role: all (slots: 1)"
+    assert logged[-1] == f"Worker resync-1 (number {worker_id}) has stopped"

@@ -29,8 +29,8 @@ class Told:
 
 async def test_expired_task_is_cancelled_even_with_a_worker_running(bench: Bench) -> None:
     ran: list[str] = []
-    told = Told()
-    bench.app.add_sink(told)
+    result = Told()
+    bench.app.add_sink(result)
 
     @bench.app.task
     async def push(text: str) -> None:
@@ -42,13 +42,13 @@ async def test_expired_task_is_cancelled_even_with_a_worker_running(bench: Bench
     )
     async with bench.working(maintenance=True):
         [cancelled, _] = await bench.finished(late, alive)
-        await until(lambda: told.events)
+        await until(lambda: result.events)
 
     assert ran == ["alive"]
     assert (cancelled.state, cancelled.attempt) == ("cancelled", 0)
     assert cancelled.error is not None
     assert cancelled.error.startswith("it expired at ")
-    assert [event.error for event in told.events] == [cancelled.error]
+    assert [event.error for event in result.events] == [cancelled.error]
 
 
 async def test_handler_declares_the_expiry_of_its_tasks(bench: Bench) -> None:

@@ -22,7 +22,7 @@ OURS = """
     where datname = %s and application_name like 'rolecall:worker%%'
 """
 DEAD = [
-    (Signs(lag=31), "its loop has not turned for 31 s"),
+    (Signs(lag=31), "its event loop has been blocked for 31 s"),
     (Signs(beating=False), "its heartbeat thread has ended"),
     (Signs(behind=61), "it has claimed nothing for 61 s, although slots are free"),
 ]
@@ -75,7 +75,7 @@ async def test_blocked_loop_is_reported_while_it_is_blocked(bench: Bench, monkey
     with working(bench) as worker:
         try:
             await until(lambda: not worker.health().alive)
-            assert "its loop has not turned" in worker.health().reason
+            assert "its event loop has been blocked" in worker.health().reason
         finally:
             release.set()
         await until(lambda: worker.health().ready)
@@ -92,7 +92,7 @@ async def test_worker_with_all_slots_busy_is_healthy(bench: Bench, monkeypatch: 
     bench.enqueue(*(long.task() for _ in range(3)))
     with working(bench) as worker:
         try:
-            # With that limit, one that waits for anything but room is dead for as long as it waits.
+            # With this limit, a producer that waits for anything but a free slot is dead while it waits.
             await until(lambda: worker.health().ready)
         finally:
             release.set()

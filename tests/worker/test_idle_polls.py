@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rolecall.wake.waker import QUICK_PERIOD
+from rolecall.transport.waker import QUICK_PERIOD
 from rolecall.worker.producer import Claims
 from tests.worker.bench import BEATEN, LISTENING, Bench, until
 

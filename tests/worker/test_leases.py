@@ -13,6 +13,10 @@ from tests.worker.bench import LISTENING, PATIENCE, SOON, Bench, until
 LEASE = 0.8
 # The lease of the only task was renewed for longer than it lasts.
 KEPT = f"select lease_until > claimed_at + interval '{2.25 * LEASE} s' from rolecall.tasks"
+RENEWED_SINCE = """\
+select count(*) from pg_stat_activity
+where datname = current_database() and query like '%%rolecall.renew(%%' and query_start > %s and state = 'idle'
+"""
 TAKE_OVER = "update rolecall.tasks set fence = fence + 1, worker_id = 0, lease_until = now() returning 1"
 
 
@@ -38,7 +42,7 @@ async def test_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog
 
     def look_meanwhile() -> None:
         deadline = time.monotonic() + PATIENCE
-        while not (bench.ask(KEPT) and "rude blocks it" in caplog.text) and time.monotonic() < deadline:
+        while not (bench.ask(KEPT) and "by rude at" in caplog.text) and time.monotonic() < deadline:
             time.sleep(0.01)
         kept.append(bench.ask(KEPT))
 
@@ -55,7 +59,7 @@ async def test_handler_that_blocks_the_loop_keeps_its_lease(bench: Bench, caplog
             (task,) = await bench.finished(task_id)
 
     assert (task.state, task.attempt, kept) == ("completed", 1, [True])
-    assert "rude blocks it" in caplog.text
+    assert "by rude at" in caplog.text
 
 
 async def test_blocked_thread_keeps_its_lease(bench: Bench) -> None:
@@ -77,17 +81,17 @@ async def test_blocked_thread_keeps_its_lease(bench: Bench) -> None:
 
 async def test_handler_of_a_taken_task_is_aborted_and_its_outcome_dropped(bench: Bench) -> None:
     begun = asyncio.Event()
-    told: list[LostReason | None] = []
+    output: list[LostReason | None] = []
 
     @bench.app.task(lease=LEASE, retry=immediate())
     async def long(ctx: Context) -> str:
-        if told:
+        if output:
             return "the second owner's"
         begun.set()
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            output.append(ctx.aborted)
         return "the first owner's"
 
     (task_id,) = bench.enqueue(long.task())
@@ -95,11 +99,11 @@ async def test_handler_of_a_taken_task_is_aborted_and_its_outcome_dropped(bench:
     async with bench.working():
         await until(begun.is_set)
         bench.ask(TAKE_OVER)
-        await until(lambda: told)
+        await until(lambda: output)
         await until(bench.rescue)
         (task,) = await bench.finished(task_id)
 
-    assert told == [LostReason.TAKEN]
+    assert output == [LostReason.TAKEN]
     assert task.result == "the second owner's"
 
 
@@ -125,7 +129,7 @@ async def test_slot_of_an_aborted_handler_runs_further_tasks(bench: Bench) -> No
 
 async def test_cancellation_of_a_running_task_reaches_its_handler_immediately(bench: Bench) -> None:
     begun = asyncio.Event()
-    told: list[LostReason | None] = []
+    output: list[LostReason | None] = []
 
     @bench.app.task(lease=60)
     async def long(ctx: Context) -> None:
@@ -133,7 +137,7 @@ async def test_cancellation_of_a_running_task_reaches_its_handler_immediately(be
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            output.append(ctx.aborted)
 
     (task_id,) = bench.enqueue(long.task())
 
@@ -144,7 +148,7 @@ async def test_cancellation_of_a_running_task_reaches_its_handler_immediately(be
         (task,) = await bench.finished(task_id, within=SOON)
 
     assert task.state == "cancelled"
-    assert told == [LostReason.CANCELLED]
+    assert output == [LostReason.CANCELLED]
 
 
 async def test_plain_function_detects_its_cancellation_with_check(bench: Bench) -> None:
@@ -165,14 +169,14 @@ async def test_plain_function_detects_its_cancellation_with_check(bench: Bench) 
 
 
 async def test_handler_over_its_timeout_is_aborted_and_fails_with_that_reason(bench: Bench) -> None:
-    told: list[LostReason | None] = []
+    output: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=1)
     async def slow(ctx: Context) -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            output.append(ctx.aborted)
 
     (task_id,) = bench.enqueue(slow.task())
 
@@ -181,7 +185,7 @@ async def test_handler_over_its_timeout_is_aborted_and_fails_with_that_reason(be
 
     assert task.state == "failed"
     assert "did not finish within 0.3 s" in (task.error or "")
-    assert told == [LostReason.TIMEOUT]
+    assert output == [LostReason.TIMEOUT]
 
 
 async def test_thread_that_ignores_its_abort_is_reported_failed_and_occupies_its_slot(bench: Bench) -> None:
@@ -225,7 +229,7 @@ async def test_handler_that_swallows_its_abort_is_cancelled_again(bench: Bench) 
 
 
 async def test_aborted_handler_receives_the_reason_from_check_and_info(bench: Bench) -> None:
-    heard: list[object] = []
+    received: list[object] = []
 
     @bench.app.task(lease=60)
     async def curious(ctx: Context) -> None:
@@ -233,7 +237,7 @@ async def test_aborted_handler_receives_the_reason_from_check_and_info(bench: Be
         try:
             await ctx.info({"pages": 3})
         except HandlerAborted as aborted:
-            heard.append(aborted.reason)
+            received.append(aborted.reason)
             raise
 
     bench.enqueue(curious.task())
@@ -241,6 +245,28 @@ async def test_aborted_handler_receives_the_reason_from_check_and_info(bench: Be
     async with bench.working(
         listen=False
     ):  # a listening worker checks again after a notification, and may cancel the handler first
-        await until(lambda: heard)
+        await until(lambda: received)
 
-    assert heard == [LostReason.DELETED]
+    assert received == [LostReason.DELETED]
+
+
+async def test_deadline_that_passed_for_the_database_only_aborts_no_handler(bench: Bench) -> None:
+    """The server's clock was set forward. The deadline is moved as soon as a process has noticed it."""
+    enough = asyncio.Event()
+
+    @bench.app.task(lease=LEASE)
+    async def long() -> None:
+        await enough.wait()
+
+    (task_id,) = bench.enqueue(long.task())
+
+    async with bench.working():
+        await bench.state(task_id, "running")
+        passed_at = bench.ask("update rolecall.tasks set deadline_at = now() returning clock_timestamp()")
+        await until(lambda: bench.ask(RENEWED_SINCE, passed_at))
+        bench.ask("update rolecall.tasks set deadline_at = now() + interval '1 hour' returning 1")
+        await until(lambda: bench.ask(KEPT))
+        enough.set()
+        (task,) = await bench.finished(task_id)
+
+    assert (task.state, task.attempt) == ("completed", 1)

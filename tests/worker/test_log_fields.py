@@ -39,7 +39,7 @@ def ask_the_till() -> None:
     log.info("asked the till")
 
 
-def said(lines: io.StringIO) -> list[dict[str, Any]]:
+def fields_of(lines: io.StringIO) -> list[dict[str, Any]]:
     documents = map(json.loads, lines.getvalue().splitlines())
     kept = ("task", "tasks", "chain", "role", "handler", "attempt", "worker", "key")
     return [
@@ -77,7 +77,7 @@ async def test_log_line_names_the_task_that_wrote_it(bench: Bench, lines: io.Str
         await bench.finished(first, second)
 
     facts = {"role": "work", "handler": "work", "attempt": 1, "worker": bench.task(first).worker_id}
-    assert said(lines) == [
+    assert fields_of(lines) == [
         {"task": first, "chain": first, **facts, "key": "store:7"},
         {"task": second, "chain": second, **facts},
     ]
@@ -93,7 +93,7 @@ async def test_log_line_of_a_batch_names_its_tasks(bench: Bench, lines: io.Strin
     async with bench.working():
         tasks = await bench.finished(*ids)
 
-    assert said(lines) == [{"tasks": ids, "role": "work", "handler": "work", "worker": tasks[0].worker_id}]
+    assert fields_of(lines) == [{"tasks": ids, "role": "work", "handler": "work", "worker": tasks[0].worker_id}]
 
 
 async def test_idle_slot_has_no_task_fields(bench: Bench, lines: io.StringIO) -> None:

@@ -49,14 +49,12 @@ async def test_cancellation_received_during_a_claim_reaches_the_claimed_tasks(be
     keeper = LeaseKeeper(in_flight, renewing, lost.extend, UNHEARD)
     keeping = asyncio.create_task(keeper.run())
     worker_id = bench.ask(REGISTER)
-    sent_at = monotonic()
     held = HeldTask(claim(bench, worker_id), Idle(), worker_id, monotonic())
     bench.cancel(held.task.id)
     keeper.renew_all_now()
-    await until(lambda: not keeper._renews_all)
+    await until(lambda: not in_flight.renews_all)
 
     in_flight.take([held])
-    keeper.watch([held], sent_at)
     await until(lambda: lost, SOON)
     keeper.close()
     await keeping

@@ -22,44 +22,44 @@ class Item:
     n: int
 
 
-def telling(name: str, told: Told) -> Middleware:
+def telling(name: str, output: Told) -> Middleware:
     async def middleware(ctx: Any, call_next: Next) -> object:
-        told.append(f"{name} in")
+        output.append(f"{name} in")
         try:
             return await call_next()
         finally:
-            told.append(f"{name} out")
+            output.append(f"{name} out")
 
     return middleware
 
 
 @pytest.mark.parametrize("kind", ["async", "thread", "batch", "batch in a thread"])
 async def test_first_middleware_is_the_outermost(bench: Bench, kind: str) -> None:
-    told: Told = []
-    bench.app.use(telling("first", told), telling("second", told))
-    define(bench, kind, told, middlewares=[telling("own", told)])
+    output: Told = []
+    bench.app.use(telling("first", output), telling("second", output))
+    define(bench, kind, output, middlewares=[telling("own", output)])
 
     (task_id,) = bench.enqueue(bench.app.handlers["work"].task(n=1))
     async with bench.working():
         (task,) = await bench.finished(task_id)
 
     assert task.state == "completed"
-    assert told == ["first in", "second in", "own in", "handler", "own out", "second out", "first out"]
+    assert output == ["first in", "second in", "own in", "handler", "own out", "second out", "first out"]
 
 
-def define(bench: Bench, kind: str, told: Told, **options: Any) -> None:
+def define(bench: Bench, kind: str, output: Told, **options: Any) -> None:
     async def work(n: int) -> None:
-        told.append("handler")
+        output.append("handler")
 
     def in_thread(n: int) -> None:
         assert threading.current_thread().name.startswith("rolecall-slot")
-        told.append("handler")
+        output.append("handler")
 
     async def batch(items: list[Item]) -> None:
-        told.append("handler")
+        output.append("handler")
 
     def batch_in_thread(items: list[Item]) -> None:
-        told.append("handler")
+        output.append("handler")
 
     kinds: dict[str, Callable[..., Any]] = {
         "async": work, "thread": in_thread, "batch": batch, "batch in a thread": batch_in_thread,
@@ -70,8 +70,8 @@ def define(bench: Bench, kind: str, told: Told, **options: Any) -> None:
 
 async def test_middlewares_of_processes_and_procedures_run_in_the_worker(bench: Bench) -> None:
     """Both executors."""
-    told: Told = []
-    bench.app.use(telling("around", told))
+    output: Told = []
+    bench.app.use(telling("around", output))
     bench.connection.execute(
         "create procedure public.close_books(payload jsonb, inout info jsonb) language sql as 'select payload'"
     )
@@ -83,7 +83,7 @@ async def test_middlewares_of_processes_and_procedures_run_in_the_worker(bench: 
         tasks = await bench.finished(*ids)
 
     assert [task.state for task in tasks] == ["completed"] * 2
-    assert told == ["around in", "around out"] * 2
+    assert output == ["around in", "around out"] * 2
 
 
 async def test_middleware_sees_the_task_and_worker_and_can_change_the_result(bench: Bench) -> None:
@@ -198,18 +198,18 @@ async def test_middleware_around_a_batch_determines_the_outcomes_of_all_its_task
 
 
 async def test_abort_passes_through_the_middlewares_to_the_handler(bench: Bench) -> None:
-    told: Told = []
+    output: Told = []
 
-    @bench.app.task(middlewares=[telling("around", told)], lease=2)
+    @bench.app.task(middlewares=[telling("around", output)], lease=2)
     async def endless() -> None:
-        told.append("handler")
+        output.append("handler")
         await asyncio.Event().wait()
 
     (task_id,) = bench.enqueue(endless.task())
     async with bench.working():
-        await until(lambda: "handler" in told)
+        await until(lambda: "handler" in output)
         bench.cancel(task_id)
         (task,) = await bench.finished(task_id)
 
     assert task.state == "cancelled"
-    assert told == ["around in", "handler", "around out"]
+    assert output == ["around in", "handler", "around out"]

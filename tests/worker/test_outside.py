@@ -25,14 +25,14 @@ DECISIONS = [
 @pytest.mark.parametrize(("decide", "reason"), DECISIONS)
 async def test_running_handler_is_notified_immediately(bench: Bench, decide: Decision, reason: LostReason) -> None:
     """Through a notification, long before the next renewal of its lease."""
-    told: list[LostReason | None] = []
+    output: list[LostReason | None] = []
 
     @bench.app.task(lease=60)
     async def wait(ctx: Context) -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            output.append(ctx.aborted)
 
     (task_id,) = bench.enqueue(wait.task())
     with Client(bench.dsn) as client:
@@ -40,9 +40,9 @@ async def test_running_handler_is_notified_immediately(bench: Bench, decide: Dec
             await until(lambda: bench.ask(LISTENING))
             await bench.state(task_id, "running")
             await asyncio.to_thread(decide, client, task_id)
-            await until(lambda: told, SOON)
+            await until(lambda: output, SOON)
 
-    assert told == [reason]
+    assert output == [reason]
 
 
 async def test_handler_can_pass_on_its_completion_token(bench: Bench) -> None:

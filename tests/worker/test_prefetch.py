@@ -34,7 +34,7 @@ class Measured:
         for _ in range(self.slots):
             self.demand.work()
         self.watch.now += seconds
-        self.demand.note(tasks)
+        self.demand.finished_count += tasks
         wanted = self.demand.prefetch()
         for _ in range(self.slots):
             self.demand.rest()

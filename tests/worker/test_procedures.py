@@ -213,13 +213,13 @@ async def test_children_of_a_procedure_can_be_functions(bench: Bench) -> None:
 
 
 async def test_middlewares_wrap_procedures_too(bench: Bench) -> None:
-    told: list[str] = []
+    result: list[str] = []
 
     async def tell(ctx: Any, call_next: Next) -> object:
         try:
             return await call_next()
         except Exception as error:
-            told.append(f"{ctx.handler}: {describe(error).splitlines()[0]}")
+            result.append(f"{ctx.handler}: {describe(error).splitlines()[0]}")
             raise
 
     bench.app.use(tell)
@@ -228,7 +228,7 @@ async def test_middlewares_wrap_procedures_too(bench: Bench) -> None:
     async with bench.working():
         await bench.finished(task_id)
 
-    assert told == ["count: rolecall.worker.procedures.ProcedureFailed: no such store"]
+    assert result == ["count: rolecall.worker.procedures.ProcedureFailed: no such store"]
 
 
 async def test_missing_procedure_prevents_the_worker_from_starting(bench: Bench) -> None:

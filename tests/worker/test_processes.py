@@ -51,6 +51,19 @@ async def test_process_has_its_attempts_context_and_logs_through_the_worker(
     assert (record.__dict__["task"], record.process != os.getpid()) == (task_id, True)
 
 
+async def test_debug_record_of_rolecall_is_logged_from_a_process(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler = bench.app.task(process=True)(crunching.whisper)
+    (task_id,) = bench.enqueue(handler.task())
+
+    with caplog.at_level(logging.DEBUG, "rolecall"):
+        async with bench.working():
+            await bench.finished(task_id)
+
+    assert "the mill whispers" in caplog.messages
+
+
 @pytest.mark.parametrize(
     ("kind", "state", "attempt", "error"),
     [
@@ -126,7 +139,7 @@ async def test_function_in_a_process_can_ignore_unknown_fields(bench: Bench) -> 
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "expected"),
     [
         ("exit 0", "exited with code 0"),
         ("exit 7", "exited with code 7"),
@@ -135,7 +148,7 @@ async def test_function_in_a_process_can_ignore_unknown_fields(bench: Bench) -> 
         ("hang up", "was killed by SIGKILL"),
     ],
 )
-async def test_crashing_process_costs_only_its_own_task_an_attempt(bench: Bench, how: str, said: str) -> None:
+async def test_crashing_process_costs_only_its_own_task_an_attempt(bench: Bench, how: str, expected: str) -> None:
     handler = bench.app.task(process=True, max_attempts=2, retry=immediate())(crunching.die)
     after = bench.app.task(process=True)(crunching.introduce)
     dies, lives = bench.enqueue(handler.task(how=how), after.task(sign="after"))
@@ -144,7 +157,7 @@ async def test_crashing_process_costs_only_its_own_task_an_attempt(bench: Bench,
         died, lived = await bench.finished(dies, lives)
 
     assert (died.state, died.attempt) == ("failed", 2)
-    assert f"the handler's process {said}" in (died.error or "")
+    assert f"the handler's process {expected}" in (died.error or "")
     assert (lived.state, lived.attempt) == ("completed", 1)
 
 

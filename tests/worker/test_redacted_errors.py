@@ -91,6 +91,6 @@ async def test_incompatible_payload_error_names_the_field_and_not_its_value(benc
     async with bench.working():
         await bench.ended_once(task_id)
 
-    told = str(bench.ask("select jsonb_agg(to_jsonb(event)) from rolecall.task_events as event"))
-    assert "login" in told
-    assert CANARY not in told + str(bench.task(task_id).error) + logged.getvalue()
+    result = str(bench.ask("select jsonb_agg(to_jsonb(event)) from rolecall.task_events as event"))
+    assert "login" in result
+    assert CANARY not in result + str(bench.task(task_id).error) + logged.getvalue()

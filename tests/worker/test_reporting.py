@@ -31,12 +31,12 @@ async def test_log_shows_the_start_claims_and_outcomes_of_a_worker(
             await bench.finished(first, second)
 
     worker_id = bench.ask("select id from rolecall.workers")
-    told = [record.getMessage() for record in caplog.records]
-    assert f"Starting worker postman (number {worker_id}) for role: mail" in told
-    assert f"Claimed task {first} (mail) for customer:7 attempt 1" in told
-    assert f"Task {first} (mail) for customer:7 completed" in told
-    assert f"Task {second} (send) failed at attempt 1: ValueError: no such address" in told
-    assert any(re.match(r"1 completed, 1 failed in .* 0 held", line) for line in told)
+    logged = [record.getMessage() for record in caplog.records]
+    assert f"Starting worker postman (number {worker_id}) for role: mail (slots: 1)" in logged
+    assert f"Claimed task {first} (mail) for customer:7 attempt 1" in logged
+    assert f"Task {first} (mail) for customer:7 completed" in logged
+    assert f"Task {second} (send) failed at attempt 1: ValueError: no such address" in logged
+    assert any(re.match(r"Attempts: 1 completed, 1 failed in .*, 0 unfinished", line) for line in logged)
 
 
 @pytest.mark.usefixtures("one_summary")

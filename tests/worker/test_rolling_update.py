@@ -10,8 +10,8 @@ import pytest
 
 from rolecall import App, NewTask
 from rolecall.db.run import run
-from rolecall.model.causes import causes_of
-from rolecall.model.why import CauseKind
+from rolecall.model.operator.causes import causes_of
+from rolecall.model.operator.why import CauseKind
 from rolecall.sql import roles, why
 from rolecall.sql.enqueue import enqueue_many
 from tests.worker.bench import PATIENCE, Bench, until
@@ -20,8 +20,11 @@ MISFITS = "select count(*) from rolecall.task_events where kind = 'misfit'"
 TAKEN_TWICE = """\
 select count(*) - count(distinct (task_id, worker_id)) from rolecall.task_events where kind = 'misfit'
 """
-# As if it had been returned long ago.
-LONG_AGO = "update rolecall.task_events set at = at - interval '2 hours'"
+# As if the server had run for long and the task had been returned long ago.
+LONG_AGO = (
+    "update rolecall.server_epoch set seen_at = seen_at - interval '2 hours'",
+    "update rolecall.task_events set at = at - interval '2 hours'",
+)
 MANY = 20
 
 
@@ -84,12 +87,12 @@ def enqueue(bench: Bench, app: App, number: int = MANY, **payload: object) -> li
     return [enqueued.id for enqueued in run(bench.connection, enqueue_many(new))]
 
 
-@pytest.mark.parametrize(("old", "new", "payload", "said"), [
+@pytest.mark.parametrize(("old", "new", "payload", "expected"), [
     (before, after, {"loud": True}, "after: tea!"),
     (strict, before, {}, "before: tea"),
 ])  # fmt: skip
 async def test_tasks_incompatible_with_one_fleet_wait_for_the_other(
-    bench: Bench, old: Callable[[], App], new: Callable[[], App], payload: dict[str, Any], said: str
+    bench: Bench, old: Callable[[], App], new: Callable[[], App], payload: dict[str, Any], expected: str
 ) -> None:
     ids = enqueue(bench, new(), **payload)
 
@@ -99,7 +102,7 @@ async def test_tasks_incompatible_with_one_fleet_wait_for_the_other(
         async with fleet(bench, new()):
             done = await bench.finished(*ids)
 
-    assert {(task.state, task.result, task.attempt) for task in done} == {("completed", said, 1)}
+    assert {(task.state, task.result, task.attempt) for task in done} == {("completed", expected, 1)}
     assert bench.ask(MISFITS) == MANY, "an incompatible task was offered to the same worker again"
 
 
@@ -136,7 +139,8 @@ async def test_incompatible_task_is_explained_and_fails_after_an_hour(bench: Ben
         assert cause.kind is CauseKind.UNFIT
         assert "its payload fits no worker that has claimed it" in cause.sentence
         assert bench.rescue() == {}
-        bench.connection.execute(LONG_AGO)
+        for change in LONG_AGO:
+            bench.connection.execute(change)
         assert bench.rescue() == {task_id: "failed"}
 
     task = bench.task(task_id)

@@ -90,22 +90,22 @@ async def test_failed_statement_aborts_its_transaction_but_not_the_failure_repor
 
 
 async def test_prepare_is_rejected_under_a_lost_claim(bench: Bench) -> None:
-    heard: list[object] = []
+    output: list[object] = []
 
     @bench.app.task
     async def bill(ctx: Context) -> None:
         bench.connection.execute("update rolecall.tasks set fence = fence + 1")
         try:
             async with ctx.prepare():
-                heard.append("prepared")
+                output.append("prepared")
         except HandlerAborted as aborted:
-            heard.append(aborted.reason)
+            output.append(aborted.reason)
             raise
 
     bench.enqueue(bill.task())
     async with bench.working(
         listen=False
     ):  # a listening worker checks again after a notification, and may cancel the handler first
-        await until(lambda: heard)
+        await until(lambda: output)
 
-    assert heard == [LostReason.TAKEN]
+    assert output == [LostReason.TAKEN]

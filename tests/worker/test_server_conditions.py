@@ -57,7 +57,7 @@ def changed(bench: Bench, owner: str, setting: str, back: str) -> Iterator[None]
 
 
 CONDITIONS = pytest.mark.parametrize(
-    ("setting", "back", "told"),
+    ("setting", "back", "output"),
     [
         (*READ_ONLY, WAITS),
         ("connection limit 0", "connection limit -1", NO_ANSWER),
@@ -68,7 +68,7 @@ CONDITIONS = pytest.mark.parametrize(
 
 @CONDITIONS
 async def test_outcome_survives_a_server_condition_even_while_the_worker_stops(
-    bench: Bench, caplog: pytest.LogCaptureFixture, setting: str, back: str, told: str
+    bench: Bench, caplog: pytest.LogCaptureFixture, setting: str, back: str, output: str
 ) -> None:
     """A worker that stops has the least patience."""
     going, enough, ran = asyncio.Semaphore(0), asyncio.Event(), []
@@ -92,7 +92,7 @@ async def test_outcome_survives_a_server_condition_even_while_the_worker_stops(
                 await asyncio.wait_for(going.acquire(), PATIENCE)
             with changed(bench, owner, setting, back):
                 enough.set()
-                await until(lambda: re.search(f"'settle'.*{told}|{told}.*'settle'", caplog.text))
+                await until(lambda: re.search(f"'settle'.*{output}|{output}.*'settle'", caplog.text))
                 worker.stop()
                 await until(lambda: worker.stopping)
             tasks = await bench.finished(*ids)

@@ -44,7 +44,7 @@ async def test_tasks_that_have_not_started_are_returned_without_spending_an_atte
 
 
 async def test_running_tasks_are_aborted_after_the_grace_period_and_immediately_claimable(bench: Bench) -> None:
-    told: list[LostReason | None] = []
+    output: list[LostReason | None] = []
     all_going = asyncio.Barrier(11)
 
     @bench.app.task
@@ -53,7 +53,7 @@ async def test_running_tasks_are_aborted_after_the_grace_period_and_immediately_
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            output.append(ctx.aborted)
 
     ids = bench.enqueue(*(long.task() for _ in range(10)))
 
@@ -62,7 +62,7 @@ async def test_running_tasks_are_aborted_after_the_grace_period_and_immediately_
 
     tasks = [bench.task(task_id) for task_id in ids]
     assert {(task.state, task.attempt) for task in tasks} == {("pending", 0)}
-    assert told == [LostReason.SHUTDOWN] * 10
+    assert output == [LostReason.SHUTDOWN] * 10
 
 
 async def test_second_stop_ends_the_grace_period_early(bench: Bench) -> None:

@@ -14,26 +14,26 @@ EVENTS = "select array_agg(kind order by at) from rolecall.task_events where tas
 
 
 async def test_async_handler_over_its_timeout_is_cancelled_and_retried(bench: Bench) -> None:
-    told: list[LostReason | None] = []
+    result: list[LostReason | None] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
     async def slow(ctx: Context) -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            result.append(ctx.aborted)
 
     (task_id,) = bench.enqueue(slow.task())
 
     async with bench.working():
         (task,) = await bench.finished(task_id)
 
-    assert told == [LostReason.TIMEOUT] * 2
+    assert result == [LostReason.TIMEOUT] * 2
     assert (task.state, task.attempt, bench.ask(EVENTS, task_id)) == ("failed", 2, ["timeout", "timeout"])
 
 
 async def test_threaded_handler_over_its_timeout_is_aborted_by_check_and_retried(bench: Bench) -> None:
-    told: list[tuple[LostReason, LostReason | None]] = []
+    result: list[tuple[LostReason, LostReason | None]] = []
 
     @bench.app.task(lease=60, timeout=0.3, max_attempts=2, retry=immediate())
     def slow(ctx: Context) -> None:
@@ -42,7 +42,7 @@ async def test_threaded_handler_over_its_timeout_is_aborted_by_check_and_retried
                 ctx.check()
                 time.sleep(0.01)
         except HandlerAborted as aborted:
-            told.append((aborted.reason, ctx.aborted))
+            result.append((aborted.reason, ctx.aborted))
             raise
 
     (task_id,) = bench.enqueue(slow.task())
@@ -50,7 +50,7 @@ async def test_threaded_handler_over_its_timeout_is_aborted_by_check_and_retried
     async with bench.working():
         (task,) = await bench.finished(task_id)
 
-    assert told == [(LostReason.TIMEOUT, LostReason.TIMEOUT)] * 2
+    assert result == [(LostReason.TIMEOUT, LostReason.TIMEOUT)] * 2
     assert (task.state, task.attempt, bench.ask(EVENTS, task_id)) == ("failed", 2, ["timeout", "timeout"])
 
 
@@ -70,22 +70,22 @@ async def test_task_timeout_overrides_the_handler_timeout(bench: Bench) -> None:
 
 
 async def test_timeout_applies_while_the_database_is_unresponsive(bench: Bench) -> None:
-    told: list[LostReason | None] = []
+    result: list[LostReason | None] = []
 
     @bench.app.task(lease=0.8, timeout=1.5, max_attempts=1)
     async def slow(ctx: Context) -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            told.append(ctx.aborted)
+            result.append(ctx.aborted)
 
     (task_id,) = bench.enqueue(slow.task())
 
     async with bench.working():
         await bench.state(task_id, "running")
         with silence(bench):
-            await until(lambda: told)
+            await until(lambda: result)
         (task,) = await bench.finished(task_id)
 
-    assert told == [LostReason.TIMEOUT]
+    assert result == [LostReason.TIMEOUT]
     assert (task.state, bench.ask(EVENTS, task_id)) == ("failed", ["timeout"])

@@ -158,7 +158,7 @@ async def test_second_transaction_of_a_completed_claim_is_rolled_back_and_logged
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.connection.execute("create table ledger (turn int)")
-    told: list[AlreadyCompleted] = []
+    output: list[AlreadyCompleted] = []
 
     @bench.app.task(max_attempts=1)
     async def charge(ctx: Context) -> None:
@@ -166,17 +166,17 @@ async def test_second_transaction_of_a_completed_claim_is_rolled_back_and_logged
         try:
             await write(ctx, 1)
         except AlreadyCompleted as again:
-            told.append(again)
+            output.append(again)
             raise
 
     (task_id,) = bench.enqueue(charge.task())
 
     async with bench.working():
-        await until(lambda: told)
+        await until(lambda: output)
 
     assert bench.task(task_id).result == {"turn": 0}
     assert bench.ask("select array_agg(turn) from ledger") == [0]
-    assert [(each.task_id, each.reason) for each in told] == [(task_id, LostReason.COMPLETED)]
+    assert [(each.task_id, each.reason) for each in output] == [(task_id, LostReason.COMPLETED)]
     assert bench.ask("select count(*) from rolecall.task_events") == 0, "a completed task is not an error event"
     assert f"Task {task_id} was already completed" in caplog.text
 

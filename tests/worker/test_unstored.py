@@ -84,7 +84,7 @@ async def test_unserializable_result_in_a_transaction_is_also_logged(
 
     task = await only(bench, "write")
 
-    assert [f"The result of task {task.id} (write) was not stored" in told for told in warnings(caplog)] == [True]
+    assert [f"The result of task {task.id} (write) was not stored" in output for output in warnings(caplog)] == [True]
 
 
 async def test_declared_result_that_cannot_be_stored_fails_the_attempt(bench: Bench) -> None:

@@ -20,7 +20,7 @@ select rolecall.set_idle_mark(id, true) from rolecall.workers where name = 'idle
 
 async def test_worker_woken_without_a_free_slot_wakes_another(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Covers decision 0002."""
-    monkeypatch.setattr("rolecall.wake.waker.QUICK_PERIOD", 0.0)  # nobody finds it by a look of his own
+    monkeypatch.setattr("rolecall.transport.waker.QUICK_PERIOD", 0.0)  # nobody finds it by a look of his own
     enough = asyncio.Event()
     ran: list[int] = []
 

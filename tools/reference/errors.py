@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rolecall.model import errors as model
 from rolecall.model.error_table import ERROR_TABLE, ErrorRow
 from rolecall.model.errors import RolecallError
-from rolecall.web.problems import kind_of
+from rolecall.web.http.problems import kind_of
 from tools.reference.markdown import cell, code, heading, prose, slug, table
 
 INTRODUCTION = """\

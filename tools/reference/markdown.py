@@ -9,7 +9,7 @@ from textwrap import dedent
 
 # Words such as Sequence[int] or payload.{field} are neither links nor tags, even where Markdown would see them.
 SPECIAL = re.compile(r"([\\*_<\[\]|])")
-INDENTED = re.compile(r"((?:^    .*(?:\n|\Z)|^\n(?=    ))+)", re.MULTILINE)
+INDENTED = re.compile(r"(^    .*\n?(?:\n*^    .*\n?)*)", re.MULTILINE)
 QUOTED = re.compile(r"(`[^`]*`)")
 
 

@@ -19,7 +19,7 @@ ROLECALL = "rolecall"
 # The module that defines an export determines its page; the first match applies.
 PAGES = {
     "rolecall.model.errors": "errors",
-    "rolecall.db.embedded.errors": "errors",
+    "rolecall.embedded.errors": "errors",
     "rolecall.app": "app",
     "rolecall.client": "client",
     "rolecall.hosting": "client",
@@ -43,8 +43,8 @@ TITLES = {
 }
 # Internal packages, whose public names `rolecall` exports.
 INSIDE = frozenset(
-    {"app", "brokers", "client", "config", "db", "extras", "handoff", "hosting"}
-    | {"maintenance", "model", "scaling", "service", "sql", "wake", "worker", "__main__"}
+    {"app", "client", "config", "db", "embedded", "extras", "handoff", "hosting"}
+    | {"maintenance", "model", "service", "sql", "transport", "worker", "__main__"}
 )
 WIDEST = 100
 # Methods that every object has are not listed.

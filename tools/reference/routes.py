@@ -8,13 +8,12 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import iter_route_contexts
 
 from rolecall import App
 from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.web import build
-from rolecall.web.dependencies import Requires, admit_anybody, identify
-from rolecall.web.problems import ANYWHERE
+from rolecall.web.dependencies import Requires, admit_anybody, identify, iter_routes
+from rolecall.web.http.problems import ANYWHERE
 from tools.reference.markdown import cell, heading, prose, slug, table
 
 INTRODUCTION = """\
@@ -73,7 +72,7 @@ def build_application() -> FastAPI:
 def scopes(application: FastAPI) -> Mapping[tuple[str, str], str]:
     """Return the required scope of each method and path."""
     found = {}
-    for each in iter_route_contexts(application.routes):
+    for each in iter_routes(application.routes):
         for method in each.methods or ():
             if (dependant := getattr(each, "dependant", None)) is not None:
                 found[method, str(getattr(each, "path_format", each.path))] = scope_of(dependant)

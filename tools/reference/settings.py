@@ -6,7 +6,8 @@ from rolecall.config import SETTINGS, Setting
 from tools.reference.markdown import cell, heading, slug, table
 
 INTRODUCTION = """\
-Settings are read once at the start, from flags and environment variables; flags take precedence. An empty value counts
+Settings are read once at the start, from flags and environment variables; flags take precedence. Commands also
+read the variables in the file `.env` in the working directory, unless the environment has them. An empty value counts
 as not set. An invalid value ends the command with exit code 2 and a message that names it. The other names are those
 of other systems and of earlier releases. They are used if ours is not set, and may also start with `ROLECALL_`."""
 COLUMNS = ["variable", "flag", "description", "default", "other names"]

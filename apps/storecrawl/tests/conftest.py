@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -27,13 +26,12 @@ from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, template
 from tests.hangups import heeded_hangups
 from tests.logs import restored_logging
+from tests.loops import pytest_configure
 from tests.web.doors import unguarded
 
-__all__ = ["database_template", "heeded_hangups", "restored_logging"]
+__all__ = ["database_template", "heeded_hangups", "pytest_configure", "restored_logging"]
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
-CAPTURES = Path(os.environ.get("CAPTURED_MENUS") or Path(__file__).parents[4] / "shared" / "data" / "menus")
-"""Menus of real stores, which are not in the repository. Tests that compare them are skipped without them."""
 
 
 @pytest.fixture(scope="session")
@@ -192,14 +190,3 @@ def make_document() -> Callable[..., dict[str, Any]]:
         return {"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": len(records)}}}}
 
     return make
-
-
-@pytest.fixture
-def read_capture() -> Callable[[str], bytes]:
-
-    def read(name: str) -> bytes:
-        if not (CAPTURES / name).is_file():
-            pytest.skip(f"the captured menu {name} is not available")
-        return (CAPTURES / name).read_bytes()
-
-    return read

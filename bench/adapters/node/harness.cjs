@@ -19,7 +19,7 @@ let executed = 0
 let last = 0n
 let unwritten = false
 
-// One write per turn of the event loop: one per task would cost more than the peers' own work.
+// One write per iteration of the event loop: one per task would cost more than the peers' own work.
 function write () {
   unwritten = false
   counts.writeBigInt64LE(BigInt(executed), 0)

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from rolecall_import import Inventory, module_text, read_code
 
-from .code_bases import asked_of, declared, inventory_of
+from rolecall import no_retry
+
+from .code_bases import SAMPLES, asked_of, declared, inventory_of
 
 NAMES = """
 import json
@@ -46,9 +48,9 @@ def test_printed_module_declares_tasks_with_roles_and_attempts(inventory: Invent
     handlers = declared(inventory).handlers
     said = {name: (each.role, each.settings.max_attempts) for name, each in handlers.items()}
 
-    assert said["shop.tasks.add"] == ("shop", 1)
-    assert said["shop.tasks.greet"] == ("mail", 1)
-    assert said["shop.reports.nightly"] == ("reports", 1)
+    assert said["shop.tasks.add"] == ("shop", 4)
+    assert said["shop.tasks.greet"] == ("mail", 4)
+    assert said["shop.reports.nightly"] == ("reports", 4)
     assert said["shop.tasks.fetch"] == ("shop", 3)
     assert said["shop.tasks.unsteady"] == ("shop", 2)
 
@@ -99,6 +101,11 @@ def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: In
         "link_error=say_hello.s('nobody')",
         "task_id='order-7'",
         "celery_app.control.revoke(result.id, terminate=True)",
+        "app.autodiscover_tasks(['shop'])",
+        "app.autodiscover_tasks(['shop'], related_name='reports')",
+        "app.on_after_configure.connect",
+        "log = get_task_logger(__name__)",
+        "raise Ignore",
     }
     assert gaps["polite: soft_time_limit=30"].startswith("threads cannot be interrupted")
 
@@ -137,7 +144,7 @@ def test_values_known_only_at_run_time_are_reported_and_not_guessed(tmp_path: Pa
         "schedule odd: {'task': 'tasks.one', 'schedule': LIMITS.rhythm}",
         "task_routes = LIMITS.routes",
         "def inner",
-        "class Old",
+        "class Old(Task)",
     ]
 
 
@@ -161,3 +168,52 @@ def test_functions_with_the_same_name_are_distinguished(tmp_path: Path) -> None:
 
     assert [task.function for task in inventory.tasks] == ["send", "mail_tasks_send"]
     assert set(declared(inventory).handlers) == {"bills.tasks.send", "mail.tasks.send"}
+
+
+@pytest.fixture(scope="module")
+def refused() -> Inventory:
+    return read_code("celery", SAMPLES / "celery-refused")
+
+
+@pytest.mark.parametrize(("task", "attempts"), [("send_mail", 6), ("send_letter", 8), ("plain", 4)])
+def test_options_of_a_task_class_apply_to_its_tasks(refused: Inventory, task: str, attempts: int) -> None:
+    assert declared(refused).handlers[f"old.{task}"].settings.max_attempts == attempts
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("task_failure.connect", "a middleware sees every attempt and its error: app.use(...)"),
+        ("worker_process_init.connect", "a lifespan sets up and closes resources"),
+        ("Mailing.on_failure", "a middleware sees every attempt"),
+        ("Mailing.connection", "a task has no methods"),
+        ("Mailing: connections = {}", "its options are written at the tasks"),
+        ("link_error=failed.s()", "enqueue a task that needs this one"),
+        ("app.autodiscover_tasks(['billing'])", "import the modules that declare handlers"),
+        ("task_always_eager = True", "in tests, run enqueued tasks"),
+        ("broker_pool_limit = 3", "Celery's brokers, processes and result stores are not used"),
+        ("Celery(strict_typing=True)", "Celery's brokers, processes and result stores are not used"),
+        ("raise Reject(error) from error", "return rolecall.Cancel(reason)"),
+        ("colour='red'", "no option of a task is like it"),
+        ("schedule often: options", "set it in the declaration of the task"),
+    ],
+)
+def test_construct_without_an_equivalent_is_listed_with_a_hint(refused: Inventory, code: str, hint: str) -> None:
+    reasons = {gap.code: gap.reason for gap in refused.gaps}
+
+    assert reasons[code].startswith(hint)
+
+
+@pytest.mark.parametrize("setting", ["task_acks_late = True", "worker_max_tasks_per_child = 1000"])
+def test_setting_is_listed_with_its_replacement(refused: Inventory, setting: str) -> None:
+    assert setting in {call.code for call in refused.calls}
+
+
+def test_early_acknowledged_task_has_no_retries_after_a_loss(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(
+        "from celery import shared_task\n@shared_task(acks_late=False)\ndef one(): ...\n"
+    )
+
+    [handler] = declared(read_code("celery", tmp_path)).handlers.values()
+
+    assert handler.settings.retry == no_retry()

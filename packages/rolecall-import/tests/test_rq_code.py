@@ -74,6 +74,7 @@ def test_feature_without_an_equivalent_is_reported_with_the_reason(inventory: In
         "Retry(max=2, interval=[10, 60])",
         "send: repeat=Repeat(times=3, interval=30)",
         "queue.enqueue(print, 'nobody knows it')",
+        "return get_current_job().id",
     }
     assert (
         gaps["cron.register(digest, queue_name='mail', cron='0 6 * * *', args=('today',))"]

@@ -302,13 +302,13 @@ class App:
         self._declared.require_open()
         self._middlewares += require_async(middlewares)
 
-    def mount(self, router: Router | str, *arguments: object) -> None:
+    def mount(self, router: Router | str, *objects: object) -> None:
         """Serve a router's routes on the app's HTTP server, next to Rolecall's own.
 
-        Given as `"module:function"`, the router is created by that function from the arguments when a server is
-        built, so workers do not import it. Each route declares the scope that it needs (`rolecall.web`).
+        Given as `"module:variable"`, the router is imported when a server is built, so workers do not import it. Each
+        route declares the scope that it needs, and can take the objects by their class (`rolecall.web.Mounted`).
         """
-        self._declared.add_mount(Mount(router, arguments))
+        self._declared.add_mount(Mount(router, objects))
 
     def include(self, other: App) -> None:
         """Add the declarations of another app: handlers, roles, keys, aliases, schedules, lifespan, routers,
@@ -350,6 +350,7 @@ class App:
         handler takes and for missing required middlewares, and ContractBroken for a schedule of a handler that
         cannot start a chain.
         """
+        self._declared.require_run()
         self.check_middlewares()
         self.contracts()
         for schedule in self._declared.schedules.values():
@@ -357,14 +358,13 @@ class App:
             if definition is not None:
                 definition.require_entry(f"schedule {schedule.name!r}")
 
-    def admit(self, task: NewTask) -> None:
-        """Raise ContractBroken for a task that cannot be enqueued: it cannot start a chain, or lacks a required
-        need.
-        """
+    def admit(self, task: NewTask) -> NewTask:
+        """Return a task. Raises ContractBroken if it cannot start a chain, or lacks a required need."""
         definition = self._declared.handlers.get(task.handler or "")
         if definition is not None and definition.links.bind_its_tasks:
             definition.require_entry("enqueue")
             contract_of(definition, self._declared.handlers, self._declared.runnable).check_needs(task)
+        return task
 
     def check_middlewares(self, required: Sequence[Middleware] | None = None) -> None:
         """Raise InvalidDeclaration for a handler that lacks these middlewares, by default those that the app

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolecall.app.links import ContractHandler, resolve
-from rolecall.app.results import ResultType
+from rolecall.app.signature import ResultType
 from rolecall.model.errors import ContractBroken
-from rolecall.model.outcomes import StoredElsewhere
 from rolecall.model.tasks import Enqueued, Need, NewTask
 
 Names = frozenset[str]
@@ -47,23 +46,6 @@ class Contract:
         promises_nothing = (self.returns, self.continuations, self.needs, self.then) == (None,) * 4
         return promises_nothing and not self.must_continue and not self.gathers
 
-    @property
-    def promises_result(self) -> bool:
-        """Whether the type of the result is declared."""
-        return self.returns is not None
-
-    def write_result(self, result: object) -> object:
-        """Return the result of an attempt as JSON values, if its type is declared.
-
-        Raises ContractBroken (invalid_output) for a result of another type.
-        """
-        if self.returns is None:
-            return result
-        if isinstance(result, StoredElsewhere):
-            self.returns.write(result.whole)
-            return result
-        return self.returns.write(result)
-
     def check_earlier_step(self, continuation: NewTask | None) -> None:
         """Raise ContractBroken (invalid_continuation) if a step before the last one continues the chain."""
         if continuation is not None:
@@ -83,13 +65,6 @@ class Contract:
             raise self._contract_error(f"may not be continued by {task.handler!r}", task.handler)
         if self.continuations is not None and (follower := self.takes.get(task.handler or "")) is not None:
             follower.signature.check(task.payload)
-
-    def follow_ups_of(self, result: object) -> Sequence[NewTask]:
-        """Return the follow-ups that the handler's rule derives from a result.
-
-        An error of the rule fails the attempt.
-        """
-        return () if self.then is None else tuple(self.then(_whole(result)))
 
     def check_needs(self, task: NewTask) -> None:
         """Raise ContractBroken (invalid_needs) unless the needs of a task match the declaration.
@@ -160,10 +135,6 @@ def contracts_of(registry: Mapping[str, ContractHandler], runnable: Names = NOTH
     """Return the contracts that are not empty, by handler."""
     contracts = {name: contract_of(definition, registry, runnable) for name, definition in registry.items()}
     return {name: contract for name, contract in contracts.items() if not contract.is_empty}
-
-
-def _whole(result: object) -> object:
-    return result.whole if isinstance(result, StoredElsewhere) else result
 
 
 def _handler_of(need: Need | int | Enqueued | NewTask) -> str | None:

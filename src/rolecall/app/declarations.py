@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
 from rolecall.app.aliases import Alias
 from rolecall.app.handlers import HandlerDefinition, Middleware
-from rolecall.app.procedures import ProcedureDefinition
+from rolecall.app.procedures import ProcedureDefinition, ProcedureOptions
 from rolecall.app.words import require_valid_settings
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.findings import Finding
+from rolecall.model.hints import require_options
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.schedules import Misfire, Overlap, Schedule
 from rolecall.model.workers import Workplace
@@ -36,6 +37,8 @@ Lifespan = (
 @dataclass(slots=True, kw_only=True)
 class Declarations:
     """The declarations of one app. `included_in` is the app that includes it.
+
+    `runs_as`: the import path of an app that workers must run in place of those that it includes.
 
     The `add_` methods raise InvalidDeclaration if a name is taken, for invalid settings, and once the app is
     included. `around` has the middlewares of included apps, by their handlers.
@@ -55,6 +58,7 @@ class Declarations:
     carried: list[ContextVar[Any]] = field(default_factory=list)
     sinks: list[EventSink] = field(default_factory=list)
     included_in: str | None = None
+    runs_as: str | None = None
 
     @property
     def runnable(self) -> frozenset[str]:
@@ -68,6 +72,7 @@ class Declarations:
         self._enter("handler", self.handlers, {definition.name: definition})
 
     def add_procedure(self, definition: ProcedureDefinition) -> None:
+        require_options(definition.options, ProcedureOptions.__annotations__, "a procedure")
         require_valid_settings(f"procedure {definition.name!r}", definition)
         require_valid_settings(f"procedure {definition.name!r}", SimpleNamespace(**definition.options))
         _refuse_taken("handler", self.handlers, {definition.name: definition})
@@ -119,6 +124,7 @@ class Declarations:
         self.checks += other.checks
         self.carried += other.carried
         self.sinks += other.sinks
+        other.runs_as = self.runs_as
 
     def require_open(self) -> None:
         """Raise InvalidDeclaration if another app has included these declarations: it would miss later ones."""
@@ -126,6 +132,11 @@ class Declarations:
             raise InvalidDeclaration(
                 f"app {self.included_in!r} has already included this one: make declarations before that"
             )
+
+    def require_run(self) -> None:
+        """Raise InvalidDeclaration if workers need another app in place of this one."""
+        if self.included_in is not None and self.runs_as is not None:
+            raise InvalidDeclaration(f"the handlers of this app need app {self.included_in!r}: use {self.runs_as}")
 
     def _enter(self, what: str, register: dict[str, T], new: dict[str, T]) -> None:
         self.require_open()
@@ -194,28 +205,23 @@ class Router(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A router, or the name `module:function` of a function that creates it from the arguments."""
+    """A router, or its name `module:variable`, and objects that its routes can take."""
 
     source: Router | str
-    arguments: tuple[object, ...] = ()
+    objects: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.arguments and not isinstance(self.source, str):
-            raise InvalidDeclaration("arguments are allowed only for a router given as module:function")
         if isinstance(self.source, str) and not all(self.source.partition(":")):
-            raise InvalidDeclaration(f"{self.source!r} is not of the form module:function")
+            raise InvalidDeclaration(f"{self.source!r} is not of the form module:variable")
 
     def router(self) -> object:
-        """Return the router. Raises InvalidDeclaration if it cannot be imported or is not callable."""
+        """Return the router. Raises InvalidDeclaration if it cannot be imported."""
         if not isinstance(self.source, str):
             return self.source
         try:
-            make = pkgutil.resolve_name(self.source)
+            return pkgutil.resolve_name(self.source)
         except (ImportError, AttributeError, ValueError) as error:
             raise InvalidDeclaration(f"the router {self.source!r} cannot be imported: {error}") from error
-        if not callable(make):
-            raise InvalidDeclaration(f"the router {self.source!r} is a {type(make).__name__}, not a function")
-        return make(*self.arguments)
 
 
 def enter_lifespan(lifespan: Lifespan, workplace: Workplace) -> AbstractAsyncContextManager[object]:
@@ -273,7 +279,8 @@ class ScheduleOptions(TypedDict, total=False):
 
 
 def schedule_arguments(options: ScheduleOptions) -> dict[str, Any]:
-    """Return the options as a Schedule takes them."""
+    """Return the options as a Schedule takes them. Raises TypeError for an unknown one."""
+    require_options(options, ScheduleOptions.__annotations__, "a schedule")
     plain: dict[str, Any] = dict(options)
     if "jitter" in options:
         plain["jitter"] = in_seconds(options["jitter"])

@@ -7,6 +7,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overl
 
 from rolecall.app.handlers import FunctionHandler, HandlerDefinition, HandlerOptions, HandlerSettings
 from rolecall.model.handlers import TaskContext
+from rolecall.model.hints import require_options
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -48,7 +49,8 @@ class TaskDecorator:
 
     By default, the name is the function's, the role is the handler's name, the description is the first line of the
     docstring, and other settings are the role's. Durations are in seconds or timedeltas; `max_attempts=0` means
-    unlimited. Raises InvalidDeclaration for a signature that is not a schema and for a name that is taken.
+    unlimited. Raises InvalidDeclaration for a signature that is not a schema and for a name that is taken, and
+    TypeError for an unknown option.
     """
 
     def __init__(self, define: Define, name: str | None = None, settings: HandlerSettings | None = None) -> None:
@@ -121,4 +123,5 @@ class TaskDecorator:
     def __call__(self, name: Any = None, **options: Any) -> Any:
         if callable(name):
             return self._define(name, self._name, self._settings)
+        require_options(options, HandlerSettings.__dataclass_fields__, "a handler")
         return TaskDecorator(self._define, name, HandlerSettings(**options))

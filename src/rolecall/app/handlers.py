@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack
 
+from rolecall.app.annotations import annotation_name, read_signature
 from rolecall.app.clients import AppClients
 from rolecall.app.key_templates import check_template
 from rolecall.app.links import Links, Reference, read_links, require_same_payload
-from rolecall.app.results import ResultType
-from rolecall.app.signature import Signature, annotation_name, read_signature
+from rolecall.app.signature import ResultType, Signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
+from rolecall.model.hints import method_hint, require_options
 from rolecall.model.redaction import Redaction
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
@@ -63,7 +64,7 @@ class HandlerSettings:
     same payload when all children of the first step have finished, even if there were none. A gather step that
     spawns children is called again after them. `middlewares` wrap each attempt, inside those of the app. `entry`,
     `continues`, `must_continue`, `needs` and `then` are the contract (`rolecall.app.links`). `extra="ignore"` drops
-    unknown payload fields instead of rejecting the payload; the items of a batch handler define this themselves.
+    unknown payload fields, also nested ones, instead of rejecting the payload; pydantic models define this themselves.
     `key` and `dedupe_key` are templates for tasks that have none, with payload fields in braces:
     `store:{store_id}`. If such a field is None, the task has no key. `expires`: how long after its due time a task
     expires, unless the task sets it. `strict_keys`: the handler's tasks are not claimed as part of a sequence (see
@@ -118,10 +119,20 @@ class HandlerDefinition(Generic[P, R_co]):
     clients: AppClients = field(compare=False, repr=False)
     gather: HandlerDefinition[..., object] | None = None
     asked: UsingOptions = field(default_factory=UsingOptions)
+    returns: ResultType | None = field(init=False, compare=False)  # the type of the last step's result, if declared
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "returns", (self.gather or self).signature.returns)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, outside of any task."""
         return self.function(*args, **kwargs)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, word: str) -> Any:
+            hint = "" if word.startswith("_") else method_hint(word, dir(type(self)))
+            raise AttributeError(f"{word} is not a method of a handler{hint}")
 
     @property
     def role(self) -> str:
@@ -141,11 +152,6 @@ class HandlerDefinition(Generic[P, R_co]):
     def is_async(self) -> bool:
         """Whether it is an `async def`. Other functions run in a thread or a child process."""
         return inspect.iscoroutinefunction(self.function)
-
-    @property
-    def returns(self) -> ResultType | None:
-        """The declared type of the result of the last step, or None."""
-        return (self.gather or self).signature.returns
 
     @property
     def strict(self) -> bool:
@@ -178,10 +184,7 @@ class HandlerDefinition(Generic[P, R_co]):
 
         Raises TypeError for an unknown option.
         """
-        if unknown := options.keys() - UsingOptions.__annotations__:
-            raise TypeError(
-                f"{min(unknown)}= is not an option of a task: use one of {', '.join(UsingOptions.__annotations__)}"
-            )
+        require_options(options, UsingOptions.__annotations__, "a task")
         return replace(self, asked={**self.asked, **options})
 
     def enqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
@@ -220,17 +223,20 @@ class HandlerDefinition(Generic[P, R_co]):
                 details={"asked_by": asked_by},
             )
 
-    def decode(self, payload_json: str | bytes) -> Any:
-        """Return the keyword arguments (of a batch handler: the item) of a task. Raises InvalidPayload."""
-        return self.signature.decode(payload_json)
+    @property
+    def decode(self) -> Callable[[str | bytes], Any]:
+        """Returns the keyword arguments (of a batch handler: the item) of a task. Raises InvalidPayload."""
+        return self.signature.decode
 
     def call(self, context: object, arguments: dict[str, Any]) -> Any:
         """Call the function for one task. Returns an awaitable if `is_async`."""
-        return self._invoke(context, (), arguments)
+        if self.signature.takes_context:
+            return self.function(context, **arguments)
+        return self.function(**arguments)
 
     def call_batch(self, context: object, items: Sequence[Any]) -> Any:
         """Call the function for several tasks. Returns an awaitable if `is_async`."""
-        return self._invoke(context, (list(items),), {})
+        return self.function(context, list(items)) if self.signature.takes_context else self.function(list(items))
 
     def to_json(self) -> dict[str, object]:
         """Return the declaration as the engine takes it."""
@@ -251,9 +257,6 @@ class HandlerDefinition(Generic[P, R_co]):
             "result_schema": self.returns.schema if self.returns else None,
         }
         return {name: value for name, value in declaration.items() if value is not None}
-
-    def _invoke(self, context: object, items: tuple[Any, ...], arguments: dict[str, Any]) -> object:
-        return self.function(context, *items, **arguments) if self.takes_context else self.function(*items, **arguments)
 
 
 class FunctionHandler(HandlerDefinition[P, R_co], Generic[P, R_co, F_co]):

@@ -12,14 +12,13 @@ Wherever a handler is expected, its name or a payload type can be given as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any, Protocol
 
 import msgspec
 
-from rolecall.app.results import ResultType
-from rolecall.app.signature import Signature
+from rolecall.app.signature import ResultType, Signature
 from rolecall.model.errors import HandlerMissing, InvalidDeclaration
 from rolecall.model.tasks import NewTask
 
@@ -76,11 +75,11 @@ class Links:
     must_continue: bool = False
     needs: Slots | None = None
     then: Callable[[Any], Iterable[NewTask]] | None = None
+    # Whether there are restrictions on enqueuing the handler's tasks.
+    bind_its_tasks: bool = field(init=False)
 
-    @property
-    def bind_its_tasks(self) -> bool:
-        """Whether there are restrictions on enqueuing the handler's tasks."""
-        return not self.entry or self.needs is not None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bind_its_tasks", not self.entry or self.needs is not None)
 
 
 def read_links(
@@ -114,7 +113,7 @@ def resolve(
         if reference not in registry and reference not in runnable:
             raise HandlerMissing(handler=reference, named_by=f"handler {by!r}")
         return frozenset([reference])
-    found = frozenset(name for name, each in registry.items() if fits(reference, each.signature.shape))
+    found = frozenset(name for name, each in registry.items() if _fits_signature(reference, each.signature))
     if not found:
         raise InvalidDeclaration(
             f"handler {by!r} refers to {reference.__qualname__}, which no handler of this app takes"
@@ -147,11 +146,11 @@ def _normal(handler: str, reference: Reference | EllipsisType) -> str | type[Any
     raise InvalidDeclaration(f"handler {handler!r}: {wrong}")
 
 
-def fits(offered: Any, wanted: Any) -> bool:
+def fits(offered: Any, wanted: Any, *, is_strict: bool = False) -> bool:
     """Return whether every payload of the offered type is valid for the wanted type.
 
-    Required fields must always be offered. Unknown fields are not accepted if the wanted type forbids them. Field
-    types must be equal, or wider in the wanted type (a union, a float for an int, Any).
+    Required fields must always be offered. Unknown fields are not accepted if the wanted type forbids them, or with
+    `is_strict`. Field types must be equal, or wider in the wanted type (a union, a float for an int, Any).
     """
     ours, theirs = msgspec.inspect.type_info(offered), msgspec.inspect.type_info(wanted)
     if not isinstance(ours, OBJECTS) or not isinstance(theirs, OBJECTS):
@@ -159,9 +158,13 @@ def fits(offered: Any, wanted: Any) -> bool:
     has, takes = _fields(ours), _fields(theirs)
     return (
         all(name in has and has[name].required for name, field in takes.items() if field.required)
-        and (not _forbids_more(theirs) or has.keys() <= takes.keys())
+        and (not (is_strict or _forbids_more(theirs)) or has.keys() <= takes.keys())
         and all(_is_taken(has[name].type, takes[name].type) for name in has.keys() & takes.keys())
     )
+
+
+def _fits_signature(offered: Any, wanted: Signature) -> bool:
+    return fits(offered, wanted.shape, is_strict=wanted.strict)
 
 
 def require_same_payload(first: Signature, gather: Signature) -> None:
@@ -169,7 +172,7 @@ def require_same_payload(first: Signature, gather: Signature) -> None:
     takes = f"its gather step takes {gather.as_text}, the handler itself {first.as_text}"
     if gather.takes_anything:
         return
-    if not fits(first.shape, gather.shape):
+    if not _fits_signature(first.shape, gather):
         raise InvalidDeclaration(
             f"handler {first.handler!r}: {takes}: both steps get the same payload, so declare the same parameters"
         )

@@ -21,11 +21,16 @@ KNOWN = (
 )
 
 
-def schema_of(shape: Any) -> dict[str, Any]:
-    """Return the schema of a type, without the defaults of redacted values. Raises TypeError if there is none."""
+def schema_of(shape: Any, *, is_strict: bool = False) -> dict[str, Any]:
+    """Return the schema of a type, without the defaults of redacted values. Raises TypeError if there is none.
+
+    `is_strict`: objects have no other fields, as `KnownFields` requires.
+    """
     try:
-        schema = _with_definitions(msgspec.json.schema(shape, schema_hook=_schema_of_codec))
-        return _without_hidden_defaults(_with_combined_flags(schema, shape))
+        schema = msgspec.json.schema(shape, schema_hook=_schema_of_codec)
+        if is_strict and codec_for(shape) is None:
+            _close_objects(schema)
+        return _without_hidden_defaults(_with_combined_flags(_with_definitions(schema), shape))
     except TypeError as error:
         unknown = UNKNOWN.search(str(error))
         if unknown is None:
@@ -40,6 +45,13 @@ def _schema_of_codec(kind: Any) -> dict[str, Any]:
         raise NotImplementedError
     # msgspec ignores an empty schema.
     return dict(codec.schema()) or {"title": kind.__name__}
+
+
+def _close_objects(schema: dict[str, Any]) -> None:
+    # Schemas of codecs, whose types accept what they like, are within these definitions.
+    for definition in schema.get("$defs", {}).values():
+        if "properties" in definition:
+            definition["additionalProperties"] = False
 
 
 def _with_combined_flags(schema: dict[str, Any], shape: Any) -> dict[str, Any]:

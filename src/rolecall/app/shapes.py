@@ -1,4 +1,4 @@
-"""Declared types in JSON: which can be stored, and how their values are written and read.
+"""The parts of a declared type: whether JSON can represent it, and values of subclasses as the declared type.
 
 Type checkers accept a subclass where its base class is declared, but JSON has no subclasses. Such a value is
 written as the declared type: only the fields of the declared class, the date of a datetime, 1 for True.
@@ -6,7 +6,7 @@ written as the declared type: only the fields of the declared class, the date of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from enum import Flag
 from typing import Any, get_origin
@@ -14,10 +14,9 @@ from typing import Any, get_origin
 import msgspec
 from msgspec import inspect as known
 
-from rolecall.model.codecs import decode_value, encode_value
-from rolecall.sql.encoding import to_plain
+from rolecall.app.nodes import nodes_of, without_metadata
 
-CLASSES = (known.StructType, known.DataclassType)
+CLASSES = known.StructType | known.DataclassType | known.CustomType
 ROWS = (list, tuple, set, frozenset)
 TEXTS = (
     known.UUIDType,
@@ -30,13 +29,12 @@ TEXTS = (
 )
 NUMBERS = (known.IntType, known.FloatType)
 KEYS = (known.StrType, *TEXTS, *NUMBERS, known.EnumType, known.LiteralType, known.AnyType, known.CustomType)
-EXACT = (str, int, float, bool, dict)
 UNKNOWN = (known.AnyType, known.CustomType, known.RawType)
 
 
 def require_storable(shape: Any) -> None:
     """Raise TypeError for a type with dictionary keys that JSON cannot represent, or cannot distinguish."""
-    for node in _nodes(known.type_info(shape)):
+    for node in nodes_of(known.type_info(shape)):
         if isinstance(node, known.DictType) and (problem := _key_problem(node.key_type)) is not None:
             raise TypeError(
                 f"a dictionary's keys are text in JSON, and {problem}: use str, int, float, UUID, a date or an enum"
@@ -45,106 +43,25 @@ def require_storable(shape: Any) -> None:
 
 def flags_in(shape: Any) -> list[type[Flag]]:
     """Return the flag types within a type."""
-    nodes = _nodes(known.type_info(shape))
+    nodes = nodes_of(known.type_info(shape))
     return [node.cls for node in nodes if isinstance(node, known.EnumType) and issubclass(node.cls, Flag)]
 
 
-class JsonType:
-    """Writes values of a declared type as JSON and reads them, by the same rules for payloads and results.
-
-    `is_payload`: the type is that of a payload, whose values are dictionaries of fields.
-    """
-
-    __slots__ = ("_classes", "_exact", "_has_plain_keys", "_node", "decoder", "shape")
-
-    def __init__(self, shape: Any, *, is_payload: bool = False) -> None:
-        self.shape = shape
-        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=decode_value)
-        self._node = known.type_info(shape)
-        self._exact = shape if shape in EXACT else None
-        nodes = [node for node in _nodes(self._node) if not _is_unset(node)]
-        self._has_plain_keys = all(map(_has_plain_keys, nodes))
-        self._classes = tuple(
-            _class_of(node)
-            for node in nodes
-            if isinstance(node, (*CLASSES, known.CustomType)) and not (is_payload and node is self._node)
-        )
-
-    def write(self, value: Any, hook: Callable[[Any], object] = encode_value) -> Any:
-        """Return a value as JSON values; `hook` writes the types that msgspec does not support.
-
-        Raises msgspec.ValidationError for a value of another type; NotStorable, TypeError, ValueError and
-        RecursionError for a value that JSON cannot represent.
-        """
-        if type(value) is self._exact:
-            return value
-        if self._classes and any(kind.__subclasses__() for kind in self._classes):
-            value = _narrow(value, self._node)
-        try:
-            return self._check(value, hook)
-        except (msgspec.ValidationError, TypeError):
-            declared = _narrow(value, self._node)
-            if declared is value:
-                raise
-        return self._check(declared, hook)
-
-    def read(self, plain: Any) -> Any:
-        """Return the value of the declared type; raises the errors of `decoder`."""
-        return self.decoder.decode(msgspec.json.encode(plain))
-
-    def _check(self, value: Any, hook: Callable[[Any], object]) -> Any:
-        plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
-        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
-        return plain
-
-
-def _has_plain_keys(node: known.Type) -> bool:
+def has_plain_keys(node: known.Type) -> bool:
+    """Return whether its keys are text, or it has none, so that no two keys can become the same text."""
     if isinstance(node, known.DictType):
-        return isinstance(_bare(node.key_type), known.StrType)
+        return isinstance(without_metadata(node.key_type), known.StrType)
     return not isinstance(node, UNKNOWN)
 
 
-def _is_unset(node: known.Type) -> bool:
+def is_unset(node: known.Type) -> bool:
+    """Return whether it is the type of an omitted field."""
     return isinstance(node, known.CustomType) and node.cls is msgspec.UnsetType
 
 
-def _nodes(root: known.Type) -> Iterator[known.Type]:
-    """Yield a type and all types within it, each once, because types can be recursive."""
-    seen: set[int] = set()
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
-            waiting += _parts(node)
-
-
-def _parts(node: Any) -> list[known.Type]:
-    match node:
-        case known.Metadata():
-            return [node.type]
-        case known.UnionType():
-            return list(node.types)
-        case known.DictType():
-            return [node.key_type, node.value_type]
-        case known.TupleType():
-            return list(node.item_types)
-        case known.ListType() | known.SetType() | known.FrozenSetType() | known.VarTupleType():
-            return [node.item_type]
-        case known.StructType() | known.DataclassType() | known.TypedDictType() | known.NamedTupleType():
-            return [field.type for field in node.fields]
-        case _:
-            return []
-
-
-def _bare(node: Any) -> Any:
-    return _bare(node.type) if isinstance(node, known.Metadata) else node
-
-
 def _key_problem(key: known.Type) -> str | None:
-    node = _bare(key)
-    members = [_bare(each) for each in node.types] if isinstance(node, known.UnionType) else [node]
+    node = without_metadata(key)
+    members = [without_metadata(each) for each in node.types] if isinstance(node, known.UnionType) else [node]
     if wrong := next((each for each in members if not isinstance(each, KEYS)), None):
         return f"{_name(wrong)} is not allowed"
     if len(members) > 1 and any(isinstance(each, known.StrType | known.AnyType) for each in members):
@@ -160,7 +77,7 @@ def _name(node: known.Type) -> str:
     return type(node).__name__.removesuffix("Type").lower().replace("none", "None")
 
 
-def _narrow(value: Any, node: Any) -> Any:
+def narrow_value(value: Any, node: Any) -> Any:
     """Return a value with parts of subclasses converted to the declared types; the same value if there are none."""
     narrow = NARROW.get(type(node))
     return value if narrow is None else narrow(value, node)
@@ -189,8 +106,8 @@ def _as_named_tuple(value: Any, node: Any) -> Any:
 def _as_dict(value: Any, node: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    keys = [_narrow(key, node.key_type) for key in value]
-    items = [_narrow(item, node.value_type) for item in value.values()]
+    keys = [narrow_value(key, node.key_type) for key in value]
+    items = [narrow_value(item, node.value_type) for item in value.values()]
     if _are_same(keys, value) and _are_same(items, value.values()):
         return value
     return dict(zip(keys, items, strict=True))
@@ -200,11 +117,11 @@ def _as_fields(value: Any, node: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     types = {field.encode_name: field.type for field in node.fields}
-    items = {name: _narrow(item, types[name]) if name in types else item for name, item in value.items()}
+    items = {name: narrow_value(item, types[name]) if name in types else item for name, item in value.items()}
     return value if _are_same(items.values(), value.values()) else items
 
 
-def _class_of(node: Any) -> Any:
+def class_of(node: Any) -> Any:
     """Return the class of a type, without the parameters of a generic one."""
     return get_origin(node.cls) or node.cls
 
@@ -216,16 +133,16 @@ def _are_same(new: Any, old: Any) -> bool:
 def _narrow_items(value: Any, nodes: list[Any]) -> Any:
     if len(nodes) != len(value):
         return value  # not a value of the type: rejected later
-    items = [_narrow(item, node) for item, node in zip(value, nodes, strict=True)]
+    items = [narrow_value(item, node) for item, node in zip(value, nodes, strict=True)]
     return value if _are_same(items, value) else items
 
 
 def _as_class(value: Any, node: Any) -> Any:
-    kind = _class_of(node)
+    kind = class_of(node)
     if not isinstance(value, kind):
         return _as_fields(value, node)
     fields = {field.name: getattr(value, field.name, msgspec.UNSET) for field in node.fields}
-    parts = {field.name: _narrow(fields[field.name], field.type) for field in node.fields}
+    parts = {field.name: narrow_value(fields[field.name], field.type) for field in node.fields}
     if type(value) is kind and _are_same(parts.values(), fields.values()):
         return value
     if isinstance(node, known.StructType):
@@ -238,7 +155,7 @@ def _as_class(value: Any, node: Any) -> Any:
 
 def _as_model(value: Any, node: Any) -> Any:
     """Convert a pydantic model of a subclass to the declared model. Other types are converted by their codecs."""
-    kind = _class_of(node)
+    kind = class_of(node)
     if type(value) is kind or not isinstance(value, kind) or not hasattr(kind, "model_construct"):
         return value
     return kind.model_construct(**{name: getattr(value, name) for name in kind.model_fields})
@@ -246,12 +163,12 @@ def _as_model(value: Any, node: Any) -> Any:
 
 def _as_member(value: Any, node: Any) -> Any:
     """Narrow a value to the union member of its exact type, or to the first one that is a base class."""
-    members = [_bare(each) for each in node.types]
+    members = [without_metadata(each) for each in node.types]
     for member in members:
         if type(value) is PYTHON.get(type(member), getattr(member, "cls", None)):
-            return _narrow(value, member)
+            return narrow_value(value, member)
     for member in members:
-        if (found := _narrow(value, member)) is not value:
+        if (found := narrow_value(value, member)) is not value:
             return found
     return value
 
@@ -267,7 +184,7 @@ PYTHON: Mapping[type[known.Type], type] = {
 }
 
 NARROW: Mapping[type[known.Type], Callable[[Any, Any], Any]] = {
-    known.Metadata: lambda value, node: _narrow(value, node.type),
+    known.Metadata: lambda value, node: narrow_value(value, node.type),
     known.UnionType: _as_member,
     known.IntType: _as_int,
     known.DateType: _as_date,

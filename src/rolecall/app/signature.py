@@ -1,46 +1,30 @@
-"""A handler's signature as the schema of its payload, read once when the handler is declared.
+"""The types of a handler's payload and result, and how their values are written and read as JSON.
 
-    async def fetch(ctx: Context, store: int, full: bool = False)   takes   {"store": 7}
-    def index(items: list[Product])   a batch handler: each task has   {"id": 1, "name": "tea"}
-    async def echo(ctx: Context, /, **payload: Any)   takes any payload
-
-A first parameter that is named `ctx` or annotated `Context` is the context and not part of the payload. The return
-annotation is read by `results`.
+`rolecall.app.annotations` reads them once, when the handler is declared.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
-import typing
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from json import dumps
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
-from rolecall.app.results import ResultType, cause_of, read_result, without_object
+from rolecall.app.known_fields import KnownFields
+from rolecall.app.nodes import nodes_of
 from rolecall.app.schemas import describe_mismatch, schema_of
-from rolecall.app.shapes import JsonType, require_storable
-from rolecall.model.codecs import codec_for, encode_revealed
-from rolecall.model.errors import InvalidDeclaration, InvalidPayload
-from rolecall.model.redaction import Redaction, hides
+from rolecall.app.shapes import CLASSES, class_of, has_plain_keys, is_unset, narrow_value
+from rolecall.model.codecs import decode_value, encode_revealed, encode_value
+from rolecall.model.errors import ContractBroken, InvalidPayload
+from rolecall.model.large import POINTER
+from rolecall.model.outcomes import ELSEWHERE, ResultPointer, StoredElsewhere, UnreadableResult, UnstoredResult
+from rolecall.model.redaction import hides
+from rolecall.sql.encoding import NotStorable, to_plain
 
-CONTEXTS = frozenset({"Context", "BatchContext", "ProcessContext"})
-OBJECTS = (
-    msgspec.inspect.StructType,
-    msgspec.inspect.DataclassType,
-    msgspec.inspect.TypedDictType,
-    msgspec.inspect.DictType,
-)
-# Kinds of parameters that cannot be passed by name.
-UNNAMED = {
-    inspect.Parameter.VAR_POSITIONAL: "*{} does not accept named values: declare each parameter by name",
-    inspect.Parameter.POSITIONAL_ONLY: "{} is positional-only, but payloads have named values",
-}
+EXACT = (str, int, float, bool, dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +66,7 @@ class Signature:
     @property
     def fields(self) -> Mapping[str, Any]:
         """The JSON schemas of the payload's fields by name; empty if it has no fixed fields."""
-        return _fields(self.schema)
+        return fields_of(self.schema)
 
     @property
     def intake(self) -> str:
@@ -93,10 +77,10 @@ class Signature:
     def decode(self, payload_json: str | bytes) -> Any:
         """Return the keyword arguments (or the batch item) of a payload. Raises InvalidPayload."""
         try:
-            value = self.json.decoder.decode(payload_json)
+            value = self.json.decode(payload_json)
         except (msgspec.DecodeError, UnicodeError) as error:
             problem = describe_mismatch(error, self.schema)
-            raise InvalidPayload(problem, handler=self.handler, stored=True) from cause_of(error, problem)
+            raise InvalidPayload(problem, handler=self.handler, stored=True) from _cause_of(error, problem)
         if self.arguments is None:
             return value
         return {name: given for name in self.arguments if (given := getattr(value, name)) is not msgspec.UNSET}
@@ -120,141 +104,139 @@ class Signature:
             plain: dict[str, object] = self.json.write(dict(payload), encode_revealed)
         except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
             problem = describe_mismatch(error, self.schema)
-            raise InvalidPayload(problem, handler=self.handler) from cause_of(error, problem)
+            raise InvalidPayload(problem, handler=self.handler) from _cause_of(error, problem)
         return plain
 
 
-def read_signature(function: Callable[..., object], *, handler: str, batch: bool, strict: bool = True) -> Signature:
-    """Return a function's signature. Unless `strict`, unknown payload fields are dropped.
+class JsonType:
+    """Writes values of a declared type as JSON and reads them, by the same rules for payloads and results.
 
-    Raises InvalidDeclaration, with the name of a parameter that has no schema.
+    `is_payload`: the type is that of a payload, whose values are dictionaries of fields. `is_strict`: unknown fields
+    are rejected at any depth, otherwise dropped. `decode` returns the value of a JSON text, and raises
+    msgspec.DecodeError and UnicodeError.
     """
-    inner = inspect.unwrap(function)
-    if not inspect.isfunction(inner):
-        raise InvalidDeclaration(f"handler {handler!r} is a {type(inner).__name__}, not a function")
-    parameters = list(inspect.signature(inner).parameters.values())
-    context = parameters.pop(0) if parameters and _is_context(parameters[0]) else None
-    try:
-        hints = _hints(inner, parameters)
-        for name, hint in hints.items():
-            _require_schema(name, hint)
-        takes_all = not batch and _takes_all(context, parameters)
-        if takes_all:
-            shape: Any = dict[str, hints[parameters[0].name]]  # type: ignore[misc]  # a type that was read
-        elif batch:
-            shape = _item_shape(parameters, hints)
-        else:
-            shape = _argument_shape(handler, parameters, hints, strict=strict)
-        return Signature(
-            handler=handler,
-            takes_context=context is not None,
-            arguments=None if batch or takes_all else tuple(parameter.name for parameter in parameters),
-            parameters=tuple(_parameter_text(parameter) for parameter in parameters),
-            json=JsonType(shape, is_payload=True),
-            schema=_with_defaults(schema_of(shape), parameters),
-            returns=read_result(inner, handler=handler, batch=batch),
-            strict=strict,
+
+    __slots__ = ("_classes", "_decoder", "_exact", "_has_plain_keys", "_known_fields", "_node", "decode", "shape")
+
+    def __init__(self, shape: Any, *, is_payload: bool = False, is_strict: bool = False) -> None:
+        self.shape = shape
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape, dec_hook=decode_value)
+        self._node = msgspec.inspect.type_info(shape)
+        self._known_fields = (KnownFields(self._node) or None) if is_strict else None
+        # Without a call in between for most types, because every task is decoded.
+        self.decode = self._decoder.decode if self._known_fields is None else self._decode_known_fields
+        self._exact = shape if shape in EXACT else None
+        nodes = [node for node in nodes_of(self._node) if not is_unset(node)]
+        self._has_plain_keys = all(map(has_plain_keys, nodes))
+        self._classes = tuple(
+            class_of(node) for node in nodes if isinstance(node, CLASSES) and not (is_payload and node is self._node)
         )
-    except (TypeError, NameError, AttributeError) as error:
-        raise InvalidDeclaration(f"handler {handler!r}: {error}") from error
+
+    def write(self, value: Any, hook: Callable[[Any], object] = encode_value) -> Any:
+        """Return a value as JSON values; `hook` writes the types that msgspec does not support.
+
+        Raises msgspec.ValidationError for a value of another type; NotStorable, TypeError, ValueError and
+        RecursionError for a value that JSON cannot represent.
+        """
+        if type(value) is self._exact:
+            return value
+        if self._classes and any(kind.__subclasses__() for kind in self._classes):
+            value = narrow_value(value, self._node)
+        try:
+            return self._check(value, hook)
+        except (msgspec.ValidationError, TypeError):
+            declared = narrow_value(value, self._node)
+            if declared is value:
+                raise
+        return self._check(declared, hook)
+
+    def read(self, plain: Any) -> Any:
+        """Return the value of the declared type; raises the errors of `decode`."""
+        return self.decode(msgspec.json.encode(plain))
+
+    def _decode_known_fields(self, text: str | bytes) -> Any:
+        value = self._decoder.decode(text)
+        if self._known_fields is not None:
+            self._known_fields.require(msgspec.json.decode(text))
+        return value
+
+    def _check(self, value: Any, hook: Callable[[Any], object]) -> Any:
+        plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
+        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
+        if self._known_fields is not None:
+            self._known_fields.require(plain)
+        return plain
 
 
-def annotation_name(parameter: inspect.Parameter) -> str:
-    """Return the last part of a parameter's annotation, which may be importable only for type checkers."""
-    annotation = parameter.annotation
-    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return str(name).strip("\"'").rpartition(".")[2]
+class ResultType:
+    """The type of the results of one handler. Writes returned results and reads stored ones.
 
+    It is pickled as None, so a task that comes from another process has JSON values as its result.
+    """
 
-def _parameter_text(parameter: inspect.Parameter) -> str:
-    # Annotations that are strings would be shown in quotes.
-    return str(parameter).replace("'", "")
+    __slots__ = ("_json", "handler", "shape")
 
+    def __init__(self, shape: Any, *, handler: str) -> None:
+        self.handler = handler
+        self.shape = shape
+        self._json = JsonType(shape)
 
-def _is_context(parameter: inspect.Parameter) -> bool:
-    return parameter.name == "ctx" or annotation_name(parameter) in CONTEXTS
+    @property
+    def schema(self) -> dict[str, Any]:
+        return schema_of(self.shape)
 
+    def write(self, value: object) -> object:
+        """Return a result as JSON values, or the pointer to one that is stored elsewhere.
 
-def _hints(function: Callable[..., object], parameters: list[inspect.Parameter]) -> dict[str, Any]:
-    written = {}
-    for parameter in parameters:
-        if parameter.kind in UNNAMED:
-            raise TypeError(UNNAMED[parameter.kind].format(parameter.name))
-        if parameter.annotation is not inspect.Parameter.empty:
-            written[parameter.name] = parameter.annotation
-        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            written[parameter.name] = Any
-        else:
-            raise TypeError(f"parameter {parameter.name} has no type annotation")
-    # The context's annotation is not evaluated, because it may be importable only for type checkers.
-    hints = typing.get_type_hints(
-        SimpleNamespace(__annotations__=written),
-        globalns=getattr(function, "__globals__", {}),
-        include_extras=True,
-    )
-    rest = {each.name: without_object(hints[each.name]) for each in parameters if each.kind is each.VAR_KEYWORD}
-    return hints | rest
+        Raises ContractBroken (invalid_output) if it is not of the type.
+        """
+        try:
+            if isinstance(value, StoredElsewhere):
+                self._json.write(value.whole)
+                return value
+            return self._json.write(value)
+        except NotStorable as error:
+            raise self.contract_error(f"cannot be stored: {error}", str(error)) from error
+        except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+            problem = describe_mismatch(error, self.schema)
+            raise self.contract_error(problem, problem) from _cause_of(error, problem)
 
+    def read(self, stored: Any) -> Any:
+        """Return a stored result as a value of the declared type.
 
-def _takes_all(context: inspect.Parameter | None, parameters: list[inspect.Parameter]) -> bool:
-    """Whether the payload is passed as `**payload`. Raises TypeError for parameters that make this ambiguous."""
-    last = parameters[-1] if parameters else None
-    if last is None or last.kind is not last.VAR_KEYWORD:
-        return False
-    if len(parameters) > 1:
-        raise TypeError(f"**{last.name} takes the whole payload: declare each parameter by name, or only this one")
-    if context is not None and context.kind is not context.POSITIONAL_ONLY:
-        raise TypeError(
-            f"write ({context.name}, /, **{last.name}), with the slash: a payload may have a field {context.name}"
+        A result that is stored elsewhere is returned as a ResultPointer, one that does not match as an
+        UnreadableResult.
+        """
+        if isinstance(stored, UnstoredResult):
+            return stored
+        if isinstance(stored, dict) and stored.keys() == POINTER and stored["rolecall"] == ELSEWHERE:
+            return ResultPointer(stored, self)
+        try:
+            return self._json.read(stored)
+        except Exception as error:  # noqa: BLE001 - the code of the type runs in there and may raise anything
+            return UnreadableResult(describe_mismatch(error, self.schema), self.handler, stored)
+
+    def contract_error(self, message: str, problem: str) -> ContractBroken:
+        """Return the error for a result that does not match the declaration."""
+        separator = " " if message.startswith("cannot ") else ": "
+        return ContractBroken(
+            f"result of {self.handler!r}{separator}{message}",
+            code="invalid_output",
+            handler=self.handler,
+            details={"problem": problem},
         )
-    return True
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return type(None), ()
 
 
-def _require_schema(name: str, hint: Any) -> None:
-    try:
-        schema_of(hint)
-        require_storable(hint)
-    except TypeError as error:
-        raise TypeError(f"parameter {name}: {error}") from error
+def _cause_of(error: Exception, problem: str) -> Exception | None:
+    """Return the error as a cause, unless values were redacted from the problem: then no traceback may show them."""
+    return error if problem == str(error) else None
 
 
-def _argument_shape(handler: str, parameters: list[inspect.Parameter], hints: dict[str, Any], *, strict: bool) -> Any:
-    # Omitted fields are not passed on, so that the function uses its own defaults.
-    fields: list[Any] = [
-        (parameter.name, hints[parameter.name])
-        if parameter.default is inspect.Parameter.empty
-        else (parameter.name, hints[parameter.name] | msgspec.UnsetType, msgspec.UNSET)
-        for parameter in parameters
-    ]
-    return msgspec.defstruct(handler, fields, forbid_unknown_fields=strict, kw_only=True)
-
-
-def _with_defaults(schema: dict[str, Any], parameters: list[inspect.Parameter]) -> dict[str, Any]:
-    """Add the function's defaults to the schema, if JSON can represent them."""
-    # A batch's parameter is not a field of its payloads; their own types define defaults.
-    fields, redaction = _fields(schema), Redaction(schema)
-    for parameter in parameters:
-        if parameter.default is inspect.Parameter.empty or parameter.name not in fields:
-            continue
-        if not redaction.hides_in(fields[parameter.name]):
-            with suppress(TypeError, ValueError, RecursionError):
-                fields[parameter.name]["default"] = msgspec.to_builtins(parameter.default, str_keys=True)
-    return schema
-
-
-def _fields(schema: dict[str, Any]) -> dict[str, Any]:
+def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas of a payload's fields by name."""
     name = schema.get("$ref", "").removeprefix("#/$defs/")
     found: dict[str, Any] = schema.get("$defs", {}).get(name, schema).get("properties", {})
     return found
-
-
-def _item_shape(parameters: list[inspect.Parameter], hints: dict[str, Any]) -> Any:
-    if len(parameters) != 1:
-        raise TypeError("a batch handler takes one parameter besides the context: items: list[Item]")
-    hint = hints[parameters[0].name]
-    if typing.get_origin(hint) is not list:
-        raise TypeError(f"{parameters[0].name} of a batch handler must be a list[Item], not {hint}")
-    (item,) = typing.get_args(hint)
-    if not isinstance(msgspec.inspect.type_info(item), OBJECTS) and codec_for(item) is None:
-        raise TypeError(f"the items of a batch must be dataclasses, Structs, TypedDicts or models, not {item}")
-    return item

@@ -7,19 +7,20 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from rolecall.app import App
 from rolecall.celery.canvas import Signature
 from rolecall.celery.configuration import Configuration
 from rolecall.celery.current import AnyApp, make_current
+from rolecall.celery.missing import NO_PART, OF_AN_APP, OF_CELERY, sentence
 from rolecall.celery.options import parse_declaration
 from rolecall.celery.program import SHARED, Program
 from rolecall.celery.result import AsyncResult, GroupResult
 from rolecall.celery.tasks import Task
-from rolecall.client.pools import Pool
 from rolecall.client.sync_client import Client
-from rolecall.model.errors import ConfigError, InvalidTask
+from rolecall.db.pools import Pool
+from rolecall.model.errors import ConfigError, InvalidDeclaration, InvalidTask
 
 MAIN = "__main__"
 
@@ -35,7 +36,7 @@ class Celery:
 
     `rolecall worker --app shop:app.rolecall` runs its tasks. They are enqueued to `database` (a connection string or a
     psycopg pool; the default is that of `rolecall.Client`). The broker only determines the order of priorities, and the
-    backend is ignored.
+    backend is ignored. Raises InvalidDeclaration for other arguments of Celery's app.
     """
 
     def __init__(  # sizes: each is an argument of the declaration
@@ -49,7 +50,10 @@ class Celery:
         namespace: str | None = None,
         set_as_current: bool = True,
         database: str | Pool | None = None,
+        **others: Any,
     ) -> None:
+        for word in others:
+            raise InvalidDeclaration(f"Celery({word}=...) has no equivalent: {OF_CELERY.get(word, NO_PART)}")
         self.main = main
         self.conf = Configuration()
         self.conf.update({"broker_url": broker, "result_backend": backend, "include": tuple(include)})
@@ -157,6 +161,11 @@ class Celery:
     def AsyncResult(self, task_id: str | int) -> AsyncResult:  # noqa: N802 - Celery's name for it
         """Return the outcome of the task with this id."""
         return AsyncResult(task_id, self.program)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(sentence(name, OF_AN_APP, type(self)))
 
     def __repr__(self) -> str:
         return f"<Celery {self.main}>"

@@ -120,7 +120,7 @@ def _go_on(app: AnyApp, ctx: Context, canvas: Mapping[str, Any], result: Any) ->
 def _handed_on(result: Any) -> Any:
     if not is_plain(result):
         raise PermanentFailure(
-            f"the result is a {type(result).__name__}, which JSON would change for the next task: return "
+            f"the result has the type {type(result).__name__}, which JSON would change for the next task: return "
             "strings, numbers, lists or dictionaries"
         )
     return result

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from rolecall.celery.current import AnyApp, current
+from rolecall.celery.missing import OF_A_TASK, sentence
 from rolecall.celery.result import AsyncResult, GroupResult
 from rolecall.model.errors import InvalidTask
 
@@ -63,10 +64,7 @@ class Canvas(ABC):
 
     def apply(self, *_args: Any, **_kwargs: Any) -> Any:
         """Raise InvalidTask: there is no eager mode."""
-        raise InvalidTask(
-            "apply() has no equivalent: call the task as a function, or run the enqueued task with "
-            "rolecall.testing.inline(app.rolecall, connection)"
-        )
+        raise InvalidTask(sentence("apply", OF_A_TASK))
 
 
 class Signature(Canvas):

@@ -30,7 +30,7 @@ REFUSED: Mapping[str, str] = {
     "result_chord_join_timeout": "the step after a group waits without a limit",
     "task_acks_on_failure_or_timeout": "failed tasks are kept: retry them with `rolecall tasks retry`",
     "task_always_eager": TESTING,
-    "task_annotations": "set it where the task is declared",
+    "task_annotations": "set the options where the task is declared; a rate_limit has no equivalent there",
     "task_default_rate_limit": "there are no rate limits: the capacity of a key limits concurrency",
     "task_soft_time_limit": "threads cannot be interrupted: use task_time_limit, and call self.context.check() "
     "between steps",
@@ -46,7 +46,7 @@ OLD: Mapping[str, str] = {
     "routes": "task_routes",
     "task_result_expires": "result_expires",
 }
-# Their default describes what always happens here.
+# Only their default is accepted: Rolecall always behaves that way.
 REFUSED_WHEN_OFF = frozenset({"task_acks_on_failure_or_timeout"})
 MUST_BE: Mapping[str, tuple[frozenset[Any], str]] = {
     "task_serializer": (frozenset({"json"}), JSON),

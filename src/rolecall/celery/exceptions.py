@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rolecall.celery.missing import names_of
 from rolecall.model.errors import Retry, WaitTimeout
 
 __all__ = ["Ignore", "MaxRetriesExceededError", "Retry", "TaskFailed", "TaskRevokedError", "TimeoutError"]
 
+__getattr__ = names_of("exceptions")
 TimeoutError = WaitTimeout  # noqa: A001 - Celery's name for it
 
 

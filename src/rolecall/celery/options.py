@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from rolecall.celery.configuration import JSON, Configuration
 from rolecall.model.durations import in_seconds
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
+from rolecall.model.retry import RetryPolicy, immediate, no_retry
 
 NO_RATE = (
     "there are no rate limits: `key=` with app.keys(capacity=...) limits concurrency, and a throttle "
@@ -35,9 +36,9 @@ REFUSED_OF_A_CALL: Mapping[str, str] = {
     "soft_time_limit": NO_SOFT_LIMIT,
     "task_id": NO_IDS,
 }
-# Their default describes what always happens here.
+# Only their default is accepted: Rolecall always behaves that way.
 REFUSED_WHEN_OFF = frozenset({"acks_on_failure_or_timeout"})
-# They concern messages, which do not exist here, or describe what always happens here.
+# They concern messages, which do not exist here, or describe the behavior of all tasks here.
 MOOT_OF_A_TASK = frozenset(
     {"compression", "lazy", "reject_on_worker_lost", "shared", "throws", "track_started", "typing"}
 )
@@ -75,11 +76,25 @@ class DeclaredOptions:
 
     @property
     def most_retries(self) -> int | None:
-        """The highest number of retries, from the declaration or its `retry_kwargs`. None means unlimited."""
+        """The highest number of retries, from the declaration or its `retry_kwargs`. None means unlimited.
+
+        A task that is not bound cannot call `self.retry`, so its `retry_kwargs` decide alone.
+        """
         retries = (self.retry_kwargs or {}).get("max_retries", self.max_retries)
+        if not self.bind:
+            return None if retries is None else int(retries)
         if retries is None or self.max_retries is None:
             return None
         return max(int(retries), self.max_retries)
+
+    def attempts(self, *, acks_late: bool | None) -> tuple[int, RetryPolicy]:
+        """Return the number of attempts (0 = unlimited), and the policy for an attempt that was lost with its worker.
+
+        `acks_late` is the setting of the app. The importer and the app both use this.
+        """
+        late = acks_late if self.acks_late is None else self.acks_late
+        retries = self.most_retries
+        return 0 if retries is None else retries + 1, no_retry() if late is False else immediate()
 
 
 def parse_declaration(task: str, words: Mapping[str, Any]) -> DeclaredOptions:
@@ -164,7 +179,7 @@ def _plain(word: str, value: Any, conf: Configuration) -> dict[str, Any]:
         case _ if word in OURS:
             return {word: value}
         case _:
-            raise TypeError(f"{word}= is not an option of a call; the options are {', '.join(_known_options())}")
+            raise TypeError(f"{word}= is not an option of a call; the options are {', '.join(call_options())}")
 
 
 def _moment(value: datetime) -> str:
@@ -172,6 +187,7 @@ def _moment(value: datetime) -> str:
     return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).isoformat()
 
 
-def _known_options() -> Iterable[str]:
+def call_options() -> list[str]:
+    """Return the options of `apply_async`."""
     words = ("connection", "countdown", "eta", "expires", "link", "priority", "queue", "serializer", "time_limit")
     return sorted((*words, *OURS))

@@ -47,8 +47,8 @@ class Fields:
         for name, value in fields.items():
             if self._hints.get(name, Any) is Any and not is_plain(value):
                 raise InvalidPayload(
-                    f"{name} is a {type(value).__name__}, which JSON would change: annotate the parameter with its "
-                    "type, or pass a string or a number",
+                    f"{name} has the type {type(value).__name__}, which JSON would change: annotate the parameter with "
+                    "its type, or pass a string or a number",
                     handler=self._task,
                 )
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}

@@ -18,10 +18,9 @@ from rolecall.celery.payloads import CANVAS, Fields
 from rolecall.celery.routes import queue_of
 from rolecall.celery.schedules import rhythm_of
 from rolecall.celery.tasks import Task
-from rolecall.client.pools import Pool
 from rolecall.client.sync_client import Client
+from rolecall.db.pools import Pool
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
-from rolecall.model.retry import immediate, no_retry
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
 
@@ -166,14 +165,13 @@ class Program:
         role = options.queue or queue_of(task.name, conf.task_routes) or conf.task_default_queue
         self._declare_role(role)
         fields = Fields(task)
-        retries = options.most_retries
-        late = conf.task_acks_late if options.acks_late is None else options.acks_late
+        # Errors are permanent unless the task retries. The policy applies to tasks lost with their worker.
+        attempts, policy = options.attempts(acks_late=conf.task_acks_late)
         self._app.task(
             task.name,
             role=role,
-            max_attempts=0 if retries is None else retries + 1,
-            # Errors are permanent unless the task retries. The policy applies to tasks lost with their worker.
-            retry=no_retry() if late is False else immediate(),
+            max_attempts=attempts,
+            retry=policy,
             timeout=options.time_limit or conf.task_time_limit,
             key=options.key,
             dedupe_key=options.dedupe_key,

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rolecall.celery.current import AnyApp, current
 from rolecall.celery.exceptions import TaskFailed, TaskRevokedError
+from rolecall.celery.missing import OF_A_RESULT, sentence
 from rolecall.model.chains import Chain
 from rolecall.model.errors import ChainNotFound, InvalidTask, TaskNotFound
 from rolecall.model.states import TaskState
@@ -125,6 +126,11 @@ class AsyncResult:
 
     def __repr__(self) -> str:
         return f"<AsyncResult: {self.id}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(sentence(name, OF_A_RESULT, type(self)))
 
     def _client(self) -> Any:
         return (self._app or current()).client

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import update_wrapper
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rolecall.celery.canvas import Signature
 from rolecall.celery.current import AnyApp, Request, current, current_request
 from rolecall.celery.exceptions import MaxRetriesExceededError, Retry
+from rolecall.celery.missing import OF_A_TASK, sentence
 from rolecall.celery.options import DeclaredOptions
 from rolecall.celery.result import META, STATE, AsyncResult, GroupResult
 from rolecall.model.errors import InvalidDeclaration, InvalidTask
@@ -132,8 +133,7 @@ class Task:
         MaxRetriesExceededError; outside of an attempt, raises the error itself. Raises InvalidTask for other arguments,
         because a task keeps those of its enqueue.
         """
-        if args is not None or kwargs is not None or not throw:
-            raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
+        require_retry_arguments(args, kwargs, throw=throw)
         request = current_request()
         most = self.max_retries if max_retries is None else max_retries
         cause = exc or sys.exception()
@@ -177,8 +177,19 @@ class Task:
         whole = inspect.signature(self._function)
         return whole.replace(parameters=list(whole.parameters.values())[1:]) if self.options.bind else whole
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(sentence(name, OF_A_TASK, type(self)))
+
     def __repr__(self) -> str:
         return f"<task: {self.name}>"
+
+
+def require_retry_arguments(args: object, kwargs: object, *, throw: bool) -> None:
+    """Raise InvalidTask for other arguments of a retry, and for one that does not end the attempt."""
+    if args is not None or kwargs is not None or not throw:
+        raise InvalidTask("retry(args=, kwargs=, throw=False) has no equivalent: enqueue another task, and return")
 
 
 def backoff(options: DeclaredOptions, retries: int) -> float:

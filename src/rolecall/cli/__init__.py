@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rolecall.cli.exits import Terminated, run_unwinding, unwinding_on_signals
     from rolecall.cli.late import HELP_OPTIONS, LateCommand, PlainGroup, plain_group, plain_typer
     from rolecall.cli.output import print_facts, print_line, print_table, shown
+    from rolecall.cli.running import complain, run_command
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -34,6 +35,7 @@ else:
             "rolecall.cli.exits": ("Terminated", "run_unwinding", "unwinding_on_signals"),
             "rolecall.cli.late": ("HELP_OPTIONS", "LateCommand", "PlainGroup", "plain_group", "plain_typer"),
             "rolecall.cli.output": ("print_facts", "print_line", "print_table", "shown"),
+            "rolecall.cli.running": ("complain", "run_command"),
         },
     )
 
@@ -42,12 +44,14 @@ __all__ = [
     "LateCommand",
     "PlainGroup",
     "Terminated",
+    "complain",
     "plain_group",
     "plain_typer",
     "print_facts",
     "print_json",
     "print_line",
     "print_table",
+    "run_command",
     "run_unwinding",
     "shown",
     "unwinding_on_signals",

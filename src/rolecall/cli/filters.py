@@ -12,14 +12,14 @@ from typer import Option
 
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 
 P = ParamSpec("P")
 
 OPTIONS: tuple[tuple[str, type, str, str], ...] = (
-    ("state", str, "STATE", "A state or status: failed, ready, stale ..."),
-    ("role", str, "ROLE", "Only this role."),
-    ("handler", str, "HANDLER", "Only this handler."),
+    ("state", str, "STATE", "A state or status: failed, ready, hanging ..."),
+    ("role", str, "ROLE", "Only these roles, separated by commas."),
+    ("handler", str, "HANDLER", "Only these handlers, separated by commas."),
     ("key", str, "KEY", "Only this key."),
     ("worker", int, "ID", "Only tasks that this worker runs or ran last."),
     ("chain", int, "ID", "Only this chain."),
@@ -30,6 +30,7 @@ OPTIONS: tuple[tuple[str, type, str, str], ...] = (
     ("created_to", str, "DATE", "Created before this time."),
     ("finished_from", str, "DATE", "Finished at this time or later."),
     ("finished_to", str, "DATE", "Finished before this time."),
+    ("error_group", int, "ID", "Only failed tasks of this error group."),
 )
 FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
 

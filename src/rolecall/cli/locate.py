@@ -17,16 +17,21 @@ from typer import Option
 from rolecall.app import App
 from rolecall.app.declarations import AppCheck
 from rolecall.model.errors import ConfigError
+from rolecall.telemetry.logs import log_package
 
 FLAG = "--app"
 Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Also run the checks of this App.")]
 
 
 def load_app(reference: str) -> App:
-    """Import the module (the working directory is searched first) and return its App. Raises ConfigError."""
+    """Import the module (the working directory is searched first) and return its App. Raises ConfigError.
+
+    Its package is logged at Rolecall's level.
+    """
     module_name, colon, attribute = reference.partition(":")
     if not (module_name and colon and attribute):
         raise _invalid_reference(reference, "must have the form module:attribute")
+    log_package(module_name)
     module = _import(module_name, reference)
     found = _attribute(module, attribute, reference)
     if not isinstance(found, App):

@@ -1,33 +1,28 @@
-"""The `rolecall` command: builds the command line and turns errors into one line on stderr and an exit code."""
+"""The `rolecall` command: builds the command line, and chooses the exit code for an error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from importlib import metadata
-from pkgutil import resolve_name
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
-from typer.exceptions import TyperException
 from typer.main import get_group, get_install_completion_arguments
 
-from rolecall import cli
-from rolecall.cli.exits import Terminated, leave, unwinding_on_signals
+from rolecall.cli.exits import leave
 from rolecall.cli.late import HELP_OPTIONS, LateCommand, PlainGroup, plain_group
+from rolecall.cli.running import run_command
 from rolecall.cli.verbs import COMMANDS, Noun, Verb
-from rolecall.db.embedded.errors import EmbeddedServerError
+from rolecall.embedded.errors import EmbeddedServerError
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import RolecallError
+from rolecall.model.lazy import import_with_driver
 from rolecall.model.platforms import refuse_windows
 
 NAME = "rolecall"
 NO_DATABASE = 6
-INTERRUPTED = 130
-# Makes a command of a function. Imported by name, because it imports the driver, which listing the commands
-# does not need.
-MAKE = "rolecall.cli.shell:as_command"
 
 
 def main() -> NoReturn:
@@ -37,21 +32,18 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Output goes to stdout, an error as one line to stderr."""
-    try:
-        refuse_windows("this command", "run it in WSL or in a container (a Client in Python works on Windows)")
-        with unwinding_on_signals():
-            code = build()(arguments, prog_name=NAME, standalone_mode=False)
-    except TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
-    except RolecallError as error:
-        return _complain(str(error), exit_code_for(error))
-    except EmbeddedServerError as error:
-        return _complain(str(error), NO_DATABASE)
-    except typer.Abort:
-        return INTERRUPTED
-    except Terminated as end:
-        return end.exit_code
-    return code if isinstance(code, int) else 0
+    return run_command(NAME, _build_here, arguments, _exit_code_of)
+
+
+def _build_here() -> TyperGroup:
+    refuse_windows("this command", "run it in WSL or in a container (a Client in Python works on Windows)")
+    return build()
+
+
+def _exit_code_of(error: Exception) -> int | None:
+    if isinstance(error, EmbeddedServerError):
+        return NO_DATABASE
+    return exit_code_for(error) if isinstance(error, RolecallError) else None
 
 
 def build() -> TyperGroup:
@@ -70,7 +62,12 @@ def _group(noun: Noun) -> PlainGroup:
 
 
 def _command(verb: Verb) -> LateCommand:
-    return LateCommand(verb.name, verb.summary, lambda: resolve_name(MAKE)(verb), verb.context)
+    return LateCommand(verb.name, verb.summary, lambda: _maker()(verb), verb.context)
+
+
+def _maker() -> Any:
+    """Return `as_command`. Its module imports the driver, which listing the commands does not need."""
+    return import_with_driver("rolecall.cli.shell").as_command
 
 
 def _print_version(wanted: bool) -> None:
@@ -86,9 +83,3 @@ def _root(
     ] = False,
 ) -> None:
     """A background job system for Python on Postgres."""
-
-
-def _complain(problem: str, code: int) -> int:
-    line = " ".join(problem.split())
-    print(f"{NAME}: {cli.shown(line)}", file=sys.stderr)
-    return code

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from http import HTTPStatus
 
 from rolecall.app import App
+from rolecall.cli.pages import Page, serving_pages
 from rolecall.cli.shell import Shell
+from rolecall.config.worker import METRICS as METRICS_ADDRESS
+
+METRICS = "/metrics"
 
 log = logging.getLogger("rolecall.cli")
 
@@ -24,22 +28,20 @@ def answering_scrapes(shell: Shell, app: App) -> Iterator[None]:
         # The server of the health probes serves the metrics as well.
         yield
         return
-    from rolecall.telemetry.prometheus import collector_of, serving  # noqa: PLC0415 - needs the extra
-
-    host, port = address
-    with serving([collector_of(app)], host, port) as heard_at:
-        log.info("Metrics are served at http://%s:%d/metrics", f"[{host}]" if ":" in host else host, heard_at)
+    with serving_pages(address, {METRICS: metrics_page(app)}, METRICS_ADDRESS) as address_text:
+        log.info("Metrics are served at http://%s%s", address_text, METRICS)
         yield
 
 
-def scrape(app: App) -> Callable[[str], tuple[bytes, str]]:
-    """Collect metrics of the app's tasks. Return a function from an Accept header to a body and its content type.
+def metrics_page(app: App) -> Page:
+    """Collect metrics of the app's tasks, and return the page that shows them.
 
     Raises ConfigError if the extra is not installed.
     """
     from rolecall.telemetry.prometheus import collector_of, exposition  # noqa: PLC0415 - needs the extra
 
-    return partial(exposition, [collector_of(app)])
+    collectors = [collector_of(app)]
+    return lambda accept: (HTTPStatus.OK, *exposition(collectors, accept))
 
 
 def address_of_turn(first: tuple[str, int] | None, turn: int) -> str:

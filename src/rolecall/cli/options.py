@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from inspect import Parameter
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
-from typer import Option
+from typer import BadParameter, Option
 
 from rolecall.config import Setting, access, brokers, database, logs, worker
 
@@ -28,6 +28,18 @@ def json_option() -> Parameter:
     """Return the `--json` option, named `as_json`."""
     annotation = Annotated[bool, Option("--json", help="Print one JSON document.")]
     return Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+
+
+def choice(words: Any, *, help: str) -> Any:  # noqa: A002 - typer's name
+    """Return an option for the words of a Literal, which typer before 0.19 does not accept."""
+    known = get_args(words)
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise BadParameter(f"{text!r} is not one of {', '.join(known)}")
+        return text
+
+    return Option(parser=read, metavar=f"[{'|'.join(known)}]", help=help)
 
 
 def _option(setting: Setting[object]) -> Parameter:

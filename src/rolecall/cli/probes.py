@@ -13,30 +13,26 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socketserver import TCPServer
 
 from rolecall.app import App
-from rolecall.cli.metrics import scrape
+from rolecall.cli.metrics import METRICS, metrics_page
+from rolecall.cli.pages import Page, serving_pages
 from rolecall.cli.shell import Shell
 from rolecall.config.worker import HEALTH, HEALTH_FILE
 from rolecall.model.errors import ConfigError
 from rolecall.worker.health import WorkerHealth
 
-ALIVE, READY, METRICS = "/healthz", "/readyz", "/metrics"
+ALIVE, READY = "/healthz", "/readyz"
 NOTIFY_SOCKET = "NOTIFY_SOCKET"
 WATCHDOG = "WATCHDOG_USEC"
 TOUCHED_EVERY = 5.0
-PATIENCE = 5.0
 
 ReadHealth = Callable[[], WorkerHealth]
 ReportHealth = Callable[[WorkerHealth], None]
-# Maps an Accept header to a status, a body and its content type.
-Page = Callable[[str], tuple[HTTPStatus, bytes, str]]
 
 log = logging.getLogger("rolecall.cli")
 
@@ -52,8 +48,8 @@ def answering_probes(shell: Shell, app: App, read_health: ReadHealth) -> Iterato
         if settings.health is not None:
             pages = {ALIVE: _alive(read_health), READY: _ready(read_health)}
             if settings.health == settings.metrics:
-                pages[METRICS] = _metrics(app)
-            address_text = stack.enter_context(_serve(settings.health, pages))
+                pages[METRICS] = metrics_page(app)
+            address_text = stack.enter_context(serving_pages(settings.health, pages, HEALTH))
             log.info("Probes are served at http://%s%s and %s", address_text, ALIVE, READY)
         reporters: list[ReportHealth] = []
         if settings.health_file is not None:
@@ -146,67 +142,6 @@ def _systemd() -> list[ReportHealth]:
     return [notify]
 
 
-@contextmanager
-def _serve(address: tuple[str, int], pages: Mapping[str, Page]) -> Iterator[str]:
-    host, port = address
-    try:
-        server = _Server(host, port, pages)
-    except OSError as error:
-        address_text = f"{host}:{port}"
-        problem = f"cannot listen on {address_text}: {error.strerror}"
-        raise ConfigError(problem, variable=HEALTH.name, value=address_text) from None
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="rolecall-probes")
-    thread.start()
-    try:
-        yield f"[{host}]:{server.server_port}" if ":" in host else f"{host}:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(self, host: str, port: int, pages: Mapping[str, Page]) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self.pages = pages
-        super().__init__((host, port), _Handler)
-
-    def server_bind(self) -> None:
-        """Bind without the lookup of the host name in HTTPServer, which can take seconds."""
-        TCPServer.server_bind(self)
-        self.server_port = self.socket.getsockname()[1]
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    server_version = "rolecall"
-    sys_version = ""
-    timeout = PATIENCE
-
-    def do_GET(self) -> None:
-        page = self.server.pages.get(self.path.partition("?")[0])
-        if page is None:
-            self._answer(HTTPStatus.NOT_FOUND, b'{"status": "not found"}', "application/json")
-        else:
-            self._answer(*page(self.headers.get("Accept", "")))
-
-    do_HEAD = do_GET  # noqa: N815 - as above
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
-        log.debug(format, *args)
-
-    def _answer(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-
 def _alive(read_health: ReadHealth) -> Page:
     def page(_accept: str) -> tuple[HTTPStatus, bytes, str]:
         health = read_health()
@@ -221,11 +156,6 @@ def _ready(read_health: ReadHealth) -> Page:
         return _verdict(good=health.ready, reason=health.reason)
 
     return page
-
-
-def _metrics(app: App) -> Page:
-    answer = scrape(app)
-    return lambda accept: (HTTPStatus.OK, *answer(accept))
 
 
 def _verdict(*, good: bool, reason: str) -> tuple[HTTPStatus, bytes, str]:

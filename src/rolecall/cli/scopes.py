@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 
 ScopeOption = Annotated[
     Scope,

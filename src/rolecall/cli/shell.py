@@ -21,11 +21,11 @@ from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_option
 from rolecall.cli.verbs import Verb
 from rolecall.config import DatabaseSettings, Setting, Settings, read_settings
 from rolecall.config.database import DATA_DIR, DATABASE_URL
-from rolecall.config.parsing import has_password
+from rolecall.config.dsn import has_password
 from rolecall.db.connect import connect_async
-from rolecall.db.embedded.server import EmbeddedServer, keep_running
 from rolecall.db.migrations import ROLECALL, Migrations
 from rolecall.db.migrator import bring_up_to_date, check_async
+from rolecall.embedded.server import EmbeddedServer, keep_running
 from rolecall.model.errors import ConfigError
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,7 +32,7 @@ def read_json(argument: str, name: str) -> object:
     except RecursionError:
         raise InvalidTask(f"the {name} is nested too deeply") from None
     except ValueError as error:
-        raise InvalidTask(f"the {name} is not JSON: {error}") from None
+        raise InvalidTask(f"the {name} is not JSON: {error}; pass JSON text, @FILE, or - for stdin") from None
 
 
 def read_date(text: str) -> datetime:
@@ -50,6 +50,12 @@ def read_duration(text: str, flag: str) -> float:
         return durations.read_duration(text)
     except ValueError as error:
         raise ConfigError(str(error), variable=flag, value=text) from None
+
+
+def read_past(text: str, flag: str) -> datetime:
+    """Parse a date (as `read_date`), or a duration (as `read_duration`) before the present."""
+    when = read_when(text, flag)
+    return when if isinstance(when, datetime) else datetime.now(UTC) - timedelta(seconds=when)
 
 
 def read_when(text: str, flag: str) -> float | datetime:

@@ -191,6 +191,18 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         ),
     ),
     Noun(
+        "errors",
+        "List error groups, mute and resolve them, and retry their tasks.",
+        (
+            Verb("list", "errors.list_", "List error groups, those with the latest failures first."),
+            Verb("show", "errors.show", "Show an error group with the text of its latest error."),
+            Verb("mute", "errors.mute", "Mute an error group: it stays out of the list of new errors."),
+            Verb("resolve", "errors.resolve", "Resolve an error group. It is new again if it fails after that."),
+            Verb("reopen", "errors.reopen", "Make an error group new again."),
+            Verb("retry", "errors.retry", "Retry the failed tasks of an error group; --dry-run only counts them."),
+        ),
+    ),
+    Noun(
         "roles",
         "List, pause and resume roles.",
         (
@@ -236,7 +248,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "workers",
         "List, show, drain, decommission and resume workers.",
         (
-            Verb("list", "workers.list_", "List the workers with a heartbeat in the last five minutes."),
+            Verb("list", "workers.list_", "List the active workers."),
             Verb("show", "workers.show", "Show a worker and its running tasks."),
             Verb(
                 "drain",

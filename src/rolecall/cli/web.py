@@ -19,7 +19,7 @@ class Serves(Protocol):
 
 
 class Hashes(Protocol):
-    """The part of `rolecall.web.passwords` that the command line uses."""
+    """The part of `rolecall.web.access.passwords` that the command line uses."""
 
     def hash_password(self, password: str) -> str:
         """Return the hash to store. Raises ConfigError if the password is too short or too long."""
@@ -34,4 +34,4 @@ def load_server() -> Serves:
 def load_passwords() -> Hashes:
     """Import the password functions. Raises ConfigError if their extra is not installed."""
     require("web")
-    return cast("Hashes", import_module("rolecall.web.passwords"))
+    return cast("Hashes", import_module("rolecall.web.access.passwords"))

@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from math import inf
-from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 
-from rolecall.app import App
+from rolecall.client.async_core import AsyncClientCore
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
-from rolecall.client.pools import AsyncPool, AsyncPools
 from rolecall.client.requests import (
-    ClientEvents,
-    admitted_tasks,
     as_ids,
-    has_hidden_values,
-    in_trace,
     next_tasks_of_async,
     poll_until_async,
-    suggesting_handlers,
     with_large_values_stored_async,
 )
-from rolecall.client.transactions import notify_workers, require_block
-from rolecall.client.typed_calls import AsyncTypedCalls
+from rolecall.client.transactions import require_block
 from rolecall.db.after_commit import AfterCommit, Call, make_calls_async
-from rolecall.db.joined import AsyncAnyConnection, join_async
-from rolecall.db.run import run_all_async, run_async, translating_errors
+from rolecall.db.joined import join_async
+from rolecall.db.run import translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
-from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
+from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
+from rolecall.model.operator.insight import RoleCount
 from rolecall.model.tasks import Enqueued, NewTask, TreeNode
 from rolecall.model.transactions import AsyncJoinable
-from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
-from rolecall.sql.statement import Statement
-from rolecall.telemetry.tracing import tracing_of
-from rolecall.wake.in_process import THIS_PROCESS
-from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
+from rolecall.sql import chains, error_groups, insight, keys, outside, structure, tasks
+from rolecall.sql.events import ENDS
+from rolecall.transport.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncTypedCalls):
+class AsyncClient(AsyncClientCore):
     """Enqueues tasks and reads their state. Belongs to one event loop.
 
         async with AsyncClient("postgresql://...", app=app) as client:
@@ -60,64 +50,6 @@ class AsyncClient(AsyncTypedCalls):
     accepts connections and sessions of psycopg, asyncpg, SQLAlchemy and SQLModel. `pooled`: whether the database is
     behind a pooler in transaction mode; None uses ROLECALL_POOLED, or detects it.
     """
-
-    def __init__(
-        self, database: str | AsyncPool | None = None, *, app: App | None = None, pooled: bool | None = None
-    ) -> None:
-        self._pools = AsyncPools(database, pooled=pooled)
-        self._app = app
-        self._tracing = tracing_of(app.sinks if app else ())
-        self._teller = ClientEvents(self, app)
-        self._undeclared = app is not None
-        self._joins_only = database is None
-        if app is not None:
-            app.clients.async_client.take(self)
-
-    async def open(self) -> Self:
-        """Connect and declare the app now instead of at the first enqueue."""
-        await self._declare(None)
-        async with self._connection(None):
-            return self
-
-    async def close(self) -> None:
-        """Close the client's own connections. Waits up to 2 s for sinks to take pending events."""
-        await self._pools.close()
-        if self._teller.emitter.has_sinks:
-            await asyncio.to_thread(self._teller.emitter.flush)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def enqueue_many(
-        self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
-    ) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing. The results are in the order of the batch."""
-        with self._teller.emit_misfits():
-            wanted = await with_large_values_stored_async(list(admitted_tasks(batch, self._app)), self._app)
-        if not wanted:
-            return []
-        with in_trace(self._tracing, wanted) as enqueue_trace:
-            statements = enqueue.enqueue_chunks(
-                wanted,
-                trace_context=enqueue_trace.trace_context if enqueue_trace else None,
-                is_confidential=has_hidden_values(wanted, self._app),
-            )
-            await self._declare(connection)
-            with self._teller.collect(*statements, joined=connection) as collector:
-                async with self._connection(connection) as here:
-                    with suggesting_handlers(wanted, self._app):
-                        chunks = await run_all_async(here, statements, collector)
-            answers = [stored for chunk in chunks for stored in chunk]
-            if enqueue_trace is not None:
-                enqueue_trace.note_stored(answers)
-        if THIS_PROCESS.subscribers:
-            notify_workers(self, WAKE_CHANNEL, connection)
-        return answers
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -284,7 +216,7 @@ class AsyncClient(AsyncTypedCalls):
         """
         await self._declare(connection)
         async with AsyncExitStack() as stack:
-            collector = stack.enter_context(self._teller.collect_ends(connection))
+            collector = stack.enter_context(self._teller.collect(ENDS, joined=connection))
             if connection is not None:
                 here = await require_transaction_async(join_async(connection))
             else:
@@ -307,6 +239,11 @@ class AsyncClient(AsyncTypedCalls):
         """Count the tasks of each role by status."""
         return await self._run(insight.counts())
 
+    async def error_groups(self, which: ErrorGroupFilter | None = None) -> list[ErrorGroup]:
+        """List the failures with the same cause as groups, those with the latest failures first."""
+        page = await self._run(error_groups.list_(which or ErrorGroupFilter()))
+        return page.items
+
     async def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
         """Set how many tasks of a key may run at once, or of each key that matches a key pattern (`tenant:*`).
 
@@ -322,37 +259,3 @@ class AsyncClient(AsyncTypedCalls):
         For the next page, set `after` to the last pattern.
         """
         return await self._run(keys.capacities(after, limit))
-
-    async def _run(self, statement: Statement[T], joined: AsyncJoinable | None = None) -> T:
-        with self._teller.collect(statement, joined=joined) as collector:
-            async with self._connection(joined) as connection:
-                return await run_async(connection, statement, collector)
-
-    async def _run_and_notify(self, channel: str, statement: Statement[T], joined: AsyncJoinable | None) -> T:
-        """Run a statement and notify in-process workers, which receive no other notification."""
-        answer = await self._run(statement, joined)
-        if THIS_PROCESS.subscribers:
-            notify_workers(self, channel, joined)
-        return answer
-
-    async def _declare(self, joined: AsyncJoinable | None) -> None:
-        if self._app is None or not self._undeclared:
-            return
-        self._app.check()
-        # If the caller's transaction might roll back, the app stays undeclared.
-        foreign = joined if self._joins_only else None
-        await self._run(roles.declare(*self._app.declaration()), foreign)
-        if foreign is None and self._app.key_capacities:
-            # The caller's transaction would block the completion of these keys' tasks until it ends.
-            await self._run(keys.declare(self._app.key_capacities))
-        self._undeclared = foreign is not None
-
-    @asynccontextmanager
-    async def _connection(self, joined: AsyncJoinable | None) -> AsyncIterator[AsyncAnyConnection]:
-        if joined is not None:
-            with translating_errors():
-                yield join_async(joined)
-            return
-        with translating_errors():
-            async with self._pools.connection() as connection:
-                yield connection

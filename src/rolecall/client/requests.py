@@ -1,17 +1,16 @@
-"""Builds tasks from the arguments of client calls, waits for tasks, and emits the client's events."""
+"""Builds tasks from the arguments of client calls, reads and waits for tasks, and emits the client's events."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from inspect import iscoroutine
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
 
@@ -28,14 +27,15 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
+from rolecall.model.hints import close_to, option_hint, require_options
 from rolecall.model.large import with_next
-from rolecall.model.tasks import NewTask, NextTasks, TaskOptions
+from rolecall.model.reading import ReadsResult
+from rolecall.model.states import TaskState
+from rolecall.model.tasks import Enqueued, NewTask, NextTasks, Task, TaskOptions
 from rolecall.sql import roles
-from rolecall.sql.events import ENDS, EventCollector
-from rolecall.sql.statement import Statement
+from rolecall.sql.events import EventCollector
 from rolecall.telemetry import Emitter, Event, EventType
 from rolecall.telemetry.events import SomeTask
-from rolecall.telemetry.tracing import EnqueueTrace, Tracing
 
 AnyTask = NewTask | HandlerDefinition[..., object] | str
 T = TypeVar("T")
@@ -78,17 +78,19 @@ def new_task(
     handler that cannot start a chain; TypeError for an invalid first argument or an unknown option; HandlerMissing
     for an unknown handler in a role of the app.
     """
-    require_options(options, TaskOptions.__annotations__)
+    if not isinstance(what, NewTask | HandlerDefinition | str):
+        raise no_handler(what)
+    if options:
+        require_options(options, TaskOptions.__annotations__, "a task", _payload_hint)
     if isinstance(what, NewTask):
         if payload is not None:
             raise InvalidTask("a NewTask already has a payload")
         return replace(what, **options) if options else what
-    if not isinstance(what, str | HandlerDefinition):
-        raise no_handler(what)
     definition = app.handlers.get(what) if app and isinstance(what, str) else what
     if isinstance(definition, HandlerDefinition):
+        checked = _require_object(payload)
         definition.require_entry("enqueue")
-        task = definition.made(_require_object(payload))
+        task = definition.made(checked)
         if isinstance(what, str):
             # Type checkers do not know the handler, so the result is read as JSON values.
             task = replace(task, returns=None)
@@ -102,7 +104,7 @@ def admitted_tasks(batch: Iterable[NewTask], app: App | None) -> Iterable[NewTas
     """Return the batch. Iterating over it raises ContractBroken for a task that the app does not admit."""
     if app is None or not any(handler.links.bind_its_tasks for handler in app.handlers.values()):
         return batch
-    return _admitted(batch, app)
+    return map(app.admit, batch)
 
 
 def next_tasks_of(continue_with: NewTask | None, follow_ups: Iterable[NewTask], app: App | None) -> NextTasks | None:
@@ -133,7 +135,11 @@ async def next_tasks_of_async(
 def has_hidden_values(batch: Iterable[NewTask], app: App | None) -> bool:
     """Return whether a task of the batch has a handler with redacted values."""
     handlers = app.handlers if app else {}
-    return any(name in handlers and handlers[name].hides for task in batch if (name := task.handler or task.role))
+    return any(
+        name in handlers and handlers[name].signature.hides_values
+        for task in batch
+        if (name := task.handler or task.role)
+    )
 
 
 def require_binding(connection: Foreign, batch: Iterable[NewTask], app: App | None) -> None:
@@ -157,20 +163,13 @@ async def with_large_values_stored_async(batch: Sequence[NewTask], app: App | No
     return batch if app is None or app.large is None else await asyncio.to_thread(with_large_values_stored, batch, app)
 
 
-def in_trace(tracing: Tracing | None, batch: Sequence[NewTask]) -> AbstractContextManager[EnqueueTrace | None]:
-    """Return a context that traces an enqueue, if the app has a tracing sink."""
-    return nullcontext() if tracing is None else tracing.trace_enqueue(batch)
-
-
 def as_ids(ids: int | Iterable[int]) -> list[int]:
-    """Return one or more ids as a list."""
-    return [ids] if isinstance(ids, int) else list(ids)
-
-
-def _admitted(batch: Iterable[NewTask], app: App) -> Iterator[NewTask]:
-    for task in batch:
-        app.admit(task)
-        yield task
+    """Return one or more ids as a list. Raises TypeError for an id that is not an integer."""
+    found = [ids] if isinstance(ids, int) else list(ids)
+    for each in found:
+        if not isinstance(each, int):
+            raise TypeError(f"an id is an integer, not {each!r}")
+    return found
 
 
 def _require_object(payload: object) -> Mapping[str, object]:
@@ -212,44 +211,31 @@ def _require_fields(
         )
     unknown = payload.keys() - fields.keys() if fields and handler.strict else ()
     for word in unknown:
-        hint = _close_to(word, [*fields, *OPTIONS])
+        hint = option_hint(word, [*fields, *OPTIONS])
         raise TypeError(f"{word}= is neither a field of {handler.name!r} nor an option of a task{hint}")
 
 
-def require_options(options: Collection[str], known: Collection[str]) -> None:
-    """Raise TypeError for a keyword that is not an option of tasks. It probably belongs in the payload."""
-    for word in options:
-        if word not in known:
-            hint = _close_to(word, known) or f"; the payload must be one argument: enqueue(handler, {{{word!r}: ...}})"
-            raise TypeError(f"{word}= is not an option of a task{hint}")
+def _payload_hint(word: str) -> str:
+    return f"; the payload must be one argument: enqueue(handler, {{{word!r}: ...}})"
 
 
 def require_known(handler: str, app: App) -> None:
     """Raise HandlerMissing if the app has no handler of this name."""
     if handler not in _handlers(app):
-        raise HandlerMissing(handler=handler, hint=_close_to(handler, _handlers(app)))
+        raise HandlerMissing(handler=handler, hint=close_to(handler, _handlers(app)))
 
 
-@contextmanager
-def suggesting_handlers(batch: Sequence[NewTask], app: App | None) -> Iterator[None]:
-    """Add a suggestion to UnknownRole if the name of a handler was misspelled."""
-    try:
-        yield
-    except UnknownRole as error:
-        named = [task.handler for task in batch if task.handler is not None and task.role is None]
-        unknown = [name for name in named if app is not None and name not in _handlers(app)]
-        if app is None or not unknown:
-            raise
-        raise UnknownRole(f"no handler {unknown[0]!r} is known{_close_to(unknown[0], _handlers(app))}") from error
+def suggest_handlers(error: UnknownRole, batch: Sequence[NewTask], app: App | None) -> NoReturn:
+    """Raise the error, with a suggestion if the name of a handler was misspelled."""
+    named = [task.handler for task in batch if task.handler is not None and task.role is None]
+    unknown = [name for name in named if app is not None and name not in _handlers(app)]
+    if app is None or not unknown:
+        raise error
+    raise UnknownRole(f"no handler {unknown[0]!r} is known{close_to(unknown[0], _handlers(app))}") from error
 
 
 def _handlers(app: App) -> list[str]:
     return [*app.handlers, *app.procedures]
-
-
-def _close_to(word: str, known: Collection[Any]) -> str:
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def pauses() -> Iterator[float]:
@@ -288,6 +274,28 @@ async def poll_until_async(look: Callable[[], Awaitable[T]], done: Callable[[T],
     raise late
 
 
+def id_of(task: Enqueued[Any] | int) -> int:
+    """Return the id of a task. Raises TypeError for a value that is neither an id nor an enqueued task."""
+    if isinstance(task, int):
+        return task
+    if not isinstance(task, Enqueued):
+        raise TypeError(f"a task is given by its id or as returned by enqueue, not as {task!r}")
+    return task.id
+
+
+def as_declared(returns: ReadsResult | None, found: Task[Any]) -> Task[Any]:
+    """Return the task with its result read as the declared type, or unchanged if there is no type or result."""
+    if returns is None or found.state is not TaskState.COMPLETED:
+        return found
+    # Options may have given the task another handler than the one that built it.
+    return replace(found, result=returns.read(found.result)) if found.handler == returns.handler else found
+
+
+def returns_of(task: Enqueued[Any] | int) -> ReadsResult | None:
+    """Return the reader of a task's result, if its handler is known and declares a type."""
+    return task.returns if isinstance(task, Enqueued) else None
+
+
 class ClientEvents:
     """Emits events to the sinks of a client's app, if it has one.
 
@@ -299,39 +307,24 @@ class ClientEvents:
         self._client = client
         self._app = app
 
-    @property
+    @cached_property
     def emitter(self) -> Emitter:
         return NO_EMITTER if self._app is None else self._app.emitter
 
-    def collect(
-        self, *statements: Statement[Any], joined: object = None
-    ) -> AbstractContextManager[EventCollector | None]:
-        """Collect the events of statements that run in the block, and emit them after it.
+    def emit_misfit(self, error: ContractBroken) -> None:
+        self._emit(EventType.JOB_TYPE_VALIDATION_ERROR, error, SomeTask(handler=error.handler))
+
+    @contextmanager
+    def collect(self, *kinds: frozenset[EventType], joined: object = None) -> Iterator[EventCollector | None]:
+        """Collect the events, of these kinds, of statements that run in the block, and emit them after it.
 
         Also emits an event if the database does not answer.
         """
-        return self._collecting(joined, *(statement.event_kinds for statement in statements))
-
-    def collect_ends(self, joined: object) -> AbstractContextManager[EventCollector | None]:
-        """Do the same for statements that may finish tasks."""
-        return self._collecting(joined, ENDS)
-
-    @contextmanager
-    def emit_misfits(self) -> Iterator[None]:
-        """Emit an event for a ContractBroken that is raised in the block."""
-        try:
-            yield
-        except ContractBroken as error:
-            self._emit(EventType.JOB_TYPE_VALIDATION_ERROR, error, SomeTask(handler=error.handler))
-            raise
-
-    @contextmanager
-    def _collecting(self, joined: object, *tells: frozenset[EventType]) -> Iterator[EventCollector | None]:
         surrounding = None if joined is None else AfterCommit.of(self._client)
         if surrounding is not None and surrounding.connection is not joined:
             surrounding = None
-        lost = surrounding is None and _has_own_transaction(joined)
-        collector = None if lost or self.emitter.wanted.isdisjoint(chain(*tells)) else EventCollector()
+        is_lost = joined is not None and surrounding is None and _has_own_transaction(joined)
+        collector = None if is_lost or self.emitter.wanted.isdisjoint(chain(*kinds)) else EventCollector()
         try:
             yield collector
         except DatabaseUnavailable as error:
@@ -354,4 +347,4 @@ def _has_own_transaction(joined: object) -> bool:
     """
     if isinstance(joined, psycopg.Connection | psycopg.AsyncConnection):
         return not is_free(joined)
-    return joined is not None
+    return True

@@ -6,49 +6,38 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from math import inf
-from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 
-from rolecall.app import App
 from rolecall.client.held_chain import HeldChain, require_transaction
-from rolecall.client.pools import Pool, Pools
 from rolecall.client.requests import (
-    ClientEvents,
-    admitted_tasks,
     as_ids,
-    has_hidden_values,
-    in_trace,
     next_tasks_of,
     poll_until,
-    require_binding,
-    suggesting_handlers,
     with_large_values_stored,
 )
-from rolecall.client.transactions import notify_workers, require_block, require_sync
-from rolecall.client.typed_calls import TypedCalls
+from rolecall.client.sync_core import ClientCore
+from rolecall.client.transactions import require_block, require_sync
 from rolecall.db.after_commit import AfterCommit, Call, make_calls
-from rolecall.db.foreign import Foreign
-from rolecall.db.joined import AnyConnection, join
-from rolecall.db.run import run, run_all, translating_errors
+from rolecall.db.joined import join
+from rolecall.db.run import translating_errors
 from rolecall.model.chains import Chain, ChainFilter
 from rolecall.model.errors import TaskNotFound, WaitTimeout
-from rolecall.model.insight import RoleCount
 from rolecall.model.keys import KeyCapacity
+from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
+from rolecall.model.operator.insight import RoleCount
 from rolecall.model.tasks import Enqueued, NewTask, TreeNode
 from rolecall.model.transactions import Joinable
-from rolecall.sql import chains, enqueue, insight, keys, outside, roles, structure, tasks
-from rolecall.sql.statement import Statement
-from rolecall.telemetry.tracing import tracing_of
-from rolecall.wake.in_process import THIS_PROCESS
-from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
+from rolecall.sql import chains, error_groups, insight, keys, outside, structure, tasks
+from rolecall.sql.events import ENDS
+from rolecall.transport.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Client(TypedCalls):
+class Client(ClientCore):
     """Enqueues tasks and reads their state. Can be shared between threads.
 
         with Client("postgresql://...", app=app) as client:
@@ -61,65 +50,6 @@ class Client(TypedCalls):
     accepts connections and sessions of psycopg, psycopg2, SQLAlchemy, SQLModel and Django. `pooled`: whether the
     database is behind a pooler in transaction mode; None uses ROLECALL_POOLED, or detects it.
     """
-
-    def __init__(
-        self, database: str | Pool | None = None, *, app: App | None = None, pooled: bool | None = None
-    ) -> None:
-        self._pools = Pools(database, pooled=pooled)
-        self._app = app
-        self._tracing = tracing_of(app.sinks if app else ())
-        self._teller = ClientEvents(self, app)
-        self._undeclared = app is not None
-        self._joins_only = database is None
-        if app is not None:
-            app.clients.sync_client.take(self)
-
-    def open(self) -> Self:
-        """Connect and declare the app now instead of at the first enqueue."""
-        self._declare(None)
-        with self._connection(None):
-            return self
-
-    def close(self) -> None:
-        """Close the client's own connections. Waits up to 2 s for sinks to take pending events."""
-        self._pools.close()
-        self._teller.emitter.flush()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
-        """Store a batch of any size, all or nothing. The results are in the order of the batch."""
-        with self._teller.emit_misfits():
-            wanted = with_large_values_stored(list(admitted_tasks(batch, self._app)), self._app)
-        if not wanted:
-            return []
-        with in_trace(self._tracing, wanted) as enqueue_trace:
-            statements = enqueue.enqueue_chunks(
-                wanted,
-                trace_context=enqueue_trace.trace_context if enqueue_trace else None,
-                is_confidential=has_hidden_values(wanted, self._app),
-            )
-            self._declare(connection)
-            with (
-                self._teller.collect(*statements, joined=connection) as collector,
-                self._connection(connection) as here,
-                suggesting_handlers(wanted, self._app),
-            ):
-                if isinstance(here, Foreign):
-                    require_binding(here, wanted, self._app)
-                chunks = run_all(here, statements, collector)
-            answers = [stored for chunk in chunks for stored in chunk]
-            if enqueue_trace is not None:
-                enqueue_trace.note_stored(answers)
-        if THIS_PROCESS.subscribers:
-            notify_workers(self, WAKE_CHANNEL, connection)
-        return answers
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
@@ -284,7 +214,7 @@ class Client(TypedCalls):
         """
         self._declare(connection)
         with ExitStack() as stack:
-            collector = stack.enter_context(self._teller.collect_ends(connection))
+            collector = stack.enter_context(self._teller.collect(ENDS, joined=connection))
             if connection is not None:
                 here = require_transaction(join(connection))
             else:
@@ -307,6 +237,11 @@ class Client(TypedCalls):
         """Count the tasks of each role by status."""
         return self._run(insight.counts())
 
+    def error_groups(self, which: ErrorGroupFilter | None = None) -> list[ErrorGroup]:
+        """List the failures with the same cause as groups, those with the latest failures first."""
+        page = self._run(error_groups.list_(which or ErrorGroupFilter()))
+        return page.items
+
     def set_key_capacity(self, pattern: str, capacity: int | None) -> None:
         """Set how many tasks of a key may run at once, or of each key that matches a key pattern (`tenant:*`).
 
@@ -322,35 +257,3 @@ class Client(TypedCalls):
         For the next page, set `after` to the last pattern.
         """
         return self._run(keys.capacities(after, limit))
-
-    def _run(self, statement: Statement[T], joined: Joinable | None = None) -> T:
-        with self._teller.collect(statement, joined=joined) as collector, self._connection(joined) as connection:
-            return run(connection, statement, collector)
-
-    def _run_and_notify(self, channel: str, statement: Statement[T], joined: Joinable | None) -> T:
-        """Run a statement and notify in-process workers, which receive no other notification."""
-        answer = self._run(statement, joined)
-        if THIS_PROCESS.subscribers:
-            notify_workers(self, channel, joined)
-        return answer
-
-    def _declare(self, joined: Joinable | None) -> None:
-        if self._app is None or not self._undeclared:
-            return
-        self._app.check()
-        # If the caller's transaction might roll back, the app stays undeclared.
-        foreign = joined if self._joins_only else None
-        self._run(roles.declare(*self._app.declaration()), foreign)
-        if foreign is None and self._app.key_capacities:
-            # The caller's transaction would block the completion of these keys' tasks until it ends.
-            self._run(keys.declare(self._app.key_capacities))
-        self._undeclared = foreign is not None
-
-    @contextmanager
-    def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
-        if joined is not None:
-            with translating_errors():
-                yield join(joined)
-            return
-        with translating_errors(), self._pools.connection() as connection:
-            yield connection

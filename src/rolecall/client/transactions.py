@@ -7,7 +7,7 @@ from inspect import iscoroutinefunction
 
 from rolecall.db.after_commit import AfterCommit, Call
 from rolecall.model.errors import ConfigError
-from rolecall.wake.in_process import THIS_PROCESS
+from rolecall.transport.in_process import THIS_PROCESS
 
 
 def require_block(client: object) -> AfterCommit:

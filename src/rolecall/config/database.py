@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import dsn, dsn_in_file, folder, yes_no_or_auto
+from rolecall.config.dsn import read_dsn, read_dsn_file
+from rolecall.config.parsing import folder, yes_no_or_auto
 from rolecall.config.setting import Setting, Source
 
 DATABASE_URL = Setting(
     name="DATABASE_URL",
     flag="--database-url",
     form="URL",
-    parse=dsn,
+    parse=read_dsn,
     meaning="The address of the Postgres to use. Put a password into the variable or a file, not the flag.",
 )
 DATABASE_URL_FILE = Setting(
     name="DATABASE_URL_FILE",
     flag="--database-url-file",
     form="FILE",
-    parse=dsn_in_file,
+    parse=read_dsn_file,
     meaning="A file with that address.",
 )
 DATA_DIR = Setting(
@@ -40,13 +41,13 @@ POOLED = Setting(
 LISTEN_URL = Setting(
     name="ROLECALL_LISTEN_URL",
     form="URL",
-    parse=dsn,
+    parse=read_dsn,
     meaning="The direct address of the database, bypassing a pooler, for notifications. Without it, workers poll.",
 )
 STANDBY_URL = Setting(
     name="ROLECALL_STANDBY_URL",
     form="URL",
-    parse=dsn,
+    parse=read_dsn,
     meaning="A replica for the read-only queries of the API and the dashboard.",
 )
 PG_BIN = Setting(

@@ -39,7 +39,7 @@ LOG_LEVEL = Setting(
     form="LEVEL",
     default="info",
     parse=one_of(LogLevel),
-    meaning="The lowest level to log: debug, info, warning or error.",
+    meaning="The lowest level to log: debug (of Rolecall and the app's package), info, warning or error.",
 )
 LOG_TRACEBACKS = Setting(
     name="ROLECALL_LOG_TRACEBACKS",

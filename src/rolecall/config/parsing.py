@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 
 from rolecall.model.workers import MOST_SLOTS
 
@@ -38,38 +36,11 @@ class InvalidText(Exception):
         self.shown = shown
 
 
-def dsn(text: str) -> str:
-    try:
-        conninfo_to_dict(text)
-    except ProgrammingError:
-        # The text may contain a password. Neither it nor libpq's message, which quotes it, may be shown.
-        problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
-        raise InvalidText(problem, shown="(hidden)") from None
-    return text
-
-
-def dsn_in_file(text: str) -> str:
-    try:
-        return dsn(Path(text).expanduser().read_text("utf-8").strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidText(f"cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
-    except InvalidText as error:
-        raise InvalidText(f"contains text that {error.problem}") from None
-
-
 def address(text: str) -> tuple[str, int]:
     found = ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > HIGHEST_PORT:
         raise InvalidText("is not an address such as 127.0.0.1:9100")
     return found["host"].strip("[]"), int(found["port"])
-
-
-def has_password(dsn: str) -> bool:
-    """Return whether a DSN contains a password."""
-    try:
-        return bool(conninfo_to_dict(dsn).get("password"))
-    except ProgrammingError:
-        return False
 
 
 def folder(text: str) -> Path:
@@ -146,9 +117,9 @@ def integer(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
-def milliseconds(least: int) -> Callable[[str], float]:
+def milliseconds(least: int, most: int = HOUR_MS) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        return integer(least, HOUR_MS)(text) / 1000
+        return integer(least, most)(text) / 1000
 
     return parse
 

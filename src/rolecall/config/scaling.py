@@ -8,7 +8,7 @@ from pathlib import Path
 from rolecall.config.parsing import integer, kubernetes_name, one_of
 from rolecall.config.setting import Setting, Source
 from rolecall.config.worker import IN_CLUSTER
-from rolecall.model.scaling import WorkloadKind
+from rolecall.model.operator.scaling import WorkloadKind
 
 MOST_REPLICAS = 10_000
 

@@ -10,7 +10,6 @@ from rolecall.config.parsing import address, decimal, integer, milliseconds, nam
 from rolecall.config.setting import Setting, Source
 from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
-HOUR_S = 3_600
 DAY_S = 86_400
 
 ROLES = Setting(
@@ -103,13 +102,13 @@ HEARTBEAT_INTERVAL = Setting(
     flag="--heartbeat-interval-ms",
     form="MS",
     default="30000",
-    parse=milliseconds(100),
-    meaning="How often to send a heartbeat.",
+    parse=milliseconds(100, 30_000),
+    meaning="How often to send a heartbeat, at most every 30 s: a worker without one for a minute counts as silent.",
 )
 HEARTBEAT_INTERVAL_SECONDS = Setting(
     name="HEARTBEAT_INTERVAL_SECONDS",
     form="SECONDS",
-    parse=decimal(0.1, HOUR_S),
+    parse=decimal(0.1, 30.0),
     meaning="The same in seconds, under another system's name. The previous variable takes precedence.",
 )
 METRICS = Setting(

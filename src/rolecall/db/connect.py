@@ -1,4 +1,4 @@
-"""Connections and pools, with timeouts that detect a dead server within seconds."""
+"""Connections, with timeouts that detect a dead server within seconds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from traceback import clear_frames
 from typing import Any
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from rolecall.config.dsn import read_dsn
+from rolecall.config.parsing import InvalidText
 from rolecall.db.pooler import AsyncConnection, Connection, Pooler
-from rolecall.db.run import require_life, require_life_async, translating_errors
+from rolecall.db.run import translating_errors
 from rolecall.model.errors import ConfigError
 
 DEFAULTS = {
@@ -22,20 +22,21 @@ DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "8000",
 }
+# Text is read as UTF-8 whatever the encoding of the database; the driver returns bytes from one in SQL_ASCII.
+ALWAYS: Mapping[str, Any] = {"client_encoding": "UTF8"}
 # Whether statements may be prepared is known only after connecting.
 OURS: Mapping[str, Any] = {"autocommit": True, "prepare_threshold": None}
 
 
 def with_defaults(dsn: str, what: str) -> str:
-    """Return the DSN with our timeouts and application name, unless it sets them itself."""
+    """Return the DSN with our timeouts and application name, unless it sets them itself. Raises ConfigError."""
     try:
-        given = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        # The text may contain a password, and libpq's message quotes it, so neither may be shown.
-        problem = "is not a Postgres URL such as postgresql://user:password@host:5432/database"
-        raise ConfigError(problem, variable="database", value="(hidden)") from None
+        readable = read_dsn(dsn)
+    except InvalidText as error:
+        raise ConfigError(error.problem, variable="database", value=error.shown) from None
+    given = conninfo_to_dict(readable)
     defaults = DEFAULTS | {"application_name": f"rolecall:{what}"}
-    return make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
+    return make_conninfo(readable, **{name: value for name, value in defaults.items() if name not in given}, **ALWAYS)
 
 
 def connect(dsn: str, what: str, pooler: Pooler | None = None) -> Connection:
@@ -68,41 +69,3 @@ async def connect_async(dsn: str, what: str, pooler: Pooler | None = None) -> As
             await connection.close()
             raise
         return connection
-
-
-def pool(dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4) -> ConnectionPool[Connection]:
-    """Create a pool of autocommit connections that is not open yet."""
-    known = pooler or Pooler()
-    return ConnectionPool(
-        with_defaults(dsn, what),
-        connection_class=Connection,
-        min_size=0,
-        max_size=max_size,
-        open=False,
-        timeout=10.0,
-        kwargs=dict(OURS),
-        configure=lambda connection: connection.introduce(known),
-        check=require_life,
-        name=what,
-    )
-
-
-def async_pool(
-    dsn: str, what: str, pooler: Pooler | None = None, *, max_size: int = 4, timeout: float = 10.0
-) -> AsyncConnectionPool[AsyncConnection]:
-    """Create a pool of autocommit connections that is not open yet; `timeout` is the wait for a connection in
-    seconds.
-    """
-    known = pooler or Pooler()
-    return AsyncConnectionPool(
-        with_defaults(dsn, what),
-        connection_class=AsyncConnection,
-        min_size=0,
-        max_size=max_size,
-        open=False,
-        timeout=timeout,
-        kwargs=dict(OURS),
-        configure=lambda connection: connection.introduce(known),
-        check=require_life_async,
-        name=what,
-    )

@@ -22,6 +22,7 @@ ASYNC = "asyncpg or SQLAlchemy's asyncio"
 def join(connection: object) -> AnyConnection:
     """Return the connection in a form that `run` accepts. Raises ConfigError for an unsupported kind."""
     if isinstance(connection, psycopg.Connection):
+        _refuse_pipeline(connection)
         if not connection.autocommit and _is_idle(connection):
             _refuse_sqlalchemys(connection)
         return connection
@@ -35,6 +36,7 @@ def join(connection: object) -> AnyConnection:
 def join_async(connection: object) -> AsyncAnyConnection:
     """Return the connection in a form that `run_async` accepts. Raises ConfigError for an unsupported kind."""
     if isinstance(connection, psycopg.AsyncConnection):
+        _refuse_pipeline(connection)
         if not connection.autocommit and _is_idle(connection):
             _refuse_sqlalchemys(connection)
         return connection
@@ -47,6 +49,16 @@ def join_async(connection: object) -> AsyncAnyConnection:
 
 def _is_idle(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     return connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+
+
+def _refuse_pipeline(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """Raise ConfigError in psycopg's pipeline mode, in which the results of a statement arrive later."""
+    if connection.info.pipeline_status is not psycopg.pq.PipelineStatus.OFF:
+        raise ConfigError(
+            "is in pipeline mode, in which a call cannot wait for its result: make the call outside of "
+            "`with connection.pipeline()`, in the same transaction",
+            variable="connection",
+        )
 
 
 def _refuse_sqlalchemys(connection: object) -> None:

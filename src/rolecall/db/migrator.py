@@ -287,7 +287,7 @@ def _apply_file(conn: Connection, file: SqlFile) -> None:
 
 
 def _is_same_view(conn: Connection, name: str, sql: str) -> bool:
-    """Return whether the text defines the existing view. Replacing the view would block everybody who reads it."""
+    """Return whether the text defines the existing view. Replacing the view would block its readers."""
     if not run(conn, exists(name)):
         return False
     other = f"{name}_compared"

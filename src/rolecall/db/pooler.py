@@ -21,6 +21,8 @@ QUESTION = """select pg_backend_pid(), current_setting('default_transaction_isol
     case when pg_backend_pid() = %s then set_config('jit', 'off', false) end"""
 USUAL = "read committed"
 SET_USUAL = "set default_transaction_isolation = 'read committed'"
+# The driver reads no other form. PgBouncer restores this parameter for each of its clients.
+SET_DATES = "set datestyle = 'ISO'"
 
 log = logging.getLogger("rolecall.db")
 
@@ -69,13 +71,15 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     lent_at: float = 0.0
 
     def introduce(self, pooler: Pooler) -> None:
-        """Detect a pooler, and turn JIT compilation off if there is none."""
+        """Detect a pooler, turn JIT compilation off if there is none, and set what we depend on."""
         with self.cursor() as cursor:
             usual = _learn(self, pooler, cursor.execute(QUESTION, (self.info.backend_pid,)).fetchone())
             if not usual and not pooler.is_present:
                 cursor.execute(SET_USUAL)
             elif not usual:
                 self.isolation_level = IsolationLevel.READ_COMMITTED
+            if not _writes_iso_dates(self):
+                cursor.execute(SET_DATES)
 
     def forget_prepared(self) -> None:
         """Prepare nothing from now on, here and on all connections through the same pooler."""
@@ -92,7 +96,7 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     lent_at: float = 0.0
 
     async def introduce(self, pooler: Pooler) -> None:
-        """Detect a pooler, and turn JIT compilation off if there is none."""
+        """Detect a pooler, turn JIT compilation off if there is none, and set what we depend on."""
         async with self.cursor() as cursor:
             await cursor.execute(QUESTION, (self.info.backend_pid,))
             usual = _learn(self, pooler, await cursor.fetchone())
@@ -100,6 +104,8 @@ class AsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
                 await cursor.execute(SET_USUAL)
             elif not usual:
                 await self.set_isolation_level(IsolationLevel.READ_COMMITTED)
+            if not _writes_iso_dates(self):
+                await cursor.execute(SET_DATES)
 
     def forget_prepared(self) -> None:
         """Prepare nothing from now on, here and on all connections through the same pooler."""
@@ -114,6 +120,10 @@ def _learn(connection: Connection | AsyncConnection, pooler: Pooler, answer: tup
     connection.pooler = pooler
     connection.prepare_threshold = None if pooler.is_present else PREPARE_AFTER
     return bool(level == USUAL)
+
+
+def _writes_iso_dates(connection: Connection | AsyncConnection) -> bool:
+    return (connection.info.parameter_status("DateStyle") or "ISO").startswith("ISO")
 
 
 def _forget(connection: Connection | AsyncConnection) -> None:

@@ -14,15 +14,16 @@ declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
-        'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'count_children', 'counts', 'counts_of_run', 'current_task',
-        'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'find_chains', 'find_tasks', 'history', 'key_capacities', 'keys_now',
-        'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'progress',
+        'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'counts',
+        'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_tasks', 'history',
+        'key_capacities', 'keys_now',
+        'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
     -- Maintenance duties run in workers and in API servers.
     v_upkeep constant text[] := array[
         'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'find_expired',
-        'fire_cron', 'fire_schedules', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'rescue',
+        'fire_cron', 'fire_schedules', 'group_failures', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'report_clock_step', 'rescue',
         'rescue_found', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark', 'sessionless', 'take_duty',
         'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
     ];
@@ -35,21 +36,21 @@ declare
         'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
         'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
-        'keep_answer', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
+        'keep_answer', 'mark_error_group', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
         'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];
     -- These change nothing either, though they are volatile, as the clock moves on.
-    v_telling constant text[] := array['clock', 'fake_clock', 'status_of', 'late_committers'];
+    v_telling constant text[] := array['clock', 'status_of', 'late_committers'];
     -- These have no search path, so that statements and views can inline them, and name types with their schema only:
     -- a caller's own types cannot change them. No other function without a path is granted.
-    v_inlined constant text[] := array['clock', 'shown_state', 'status_of', 'tasks_of_chain'];
+    v_inlined constant text[] := array['clock', 'is_active', 'shown_state', 'status_of', 'tasks_of_chain'];
     v_known constant text[] := array['schema_migrations', 'schema_files', 'roles', 'handlers'];
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
         'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
-        'needs', 'history', 'history_until', 'retention', 'duties', 'all_tasks', 'all_workers', 'chains', 'procedures'
+        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'retention', 'duties', 'all_tasks', 'all_workers', 'chains', 'procedures'
     ];
     v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
     v_name text;

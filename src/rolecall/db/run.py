@@ -6,15 +6,12 @@ behind a pooler. In both cases it was rolled back.
 
 from __future__ import annotations
 
-import select
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from time import monotonic
-from typing import Any, LiteralString, TypeVar
+from typing import Any, LiteralString, NamedTuple, TypeVar
 
 import psycopg
 from psycopg.rows import tuple_row
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from rolecall.db.foreign import AsyncForeign, Foreign
 from rolecall.db.pooler import AsyncConnection, Connection
@@ -29,7 +26,7 @@ from rolecall.model.errors import (
 )
 from rolecall.model.sqlstates import is_condition
 from rolecall.sql.events import EventCollector
-from rolecall.sql.statement import Row, Statement
+from rolecall.sql.statement import Statement
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 T = TypeVar("T")
@@ -44,12 +41,11 @@ ROWS_HELD = (
 # theirs.
 NOT_AS_PREPARED = frozenset({"26000", "42P05", "08P01"})
 REPEATS = 3
-FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError)
+# The driver raises NotImplementedError for dates that it cannot read.
+FROM_PSYCOPG: tuple[type[Exception], ...] = (psycopg.Error, UnicodeEncodeError, NotImplementedError)
 # Names of the drivers' error classes for a failed connection. Such errors have no SQLSTATE, or one that is not
 # listed.
 UNAVAILABLE = frozenset({"OperationalError", "InterfaceError", "PostgresConnectionError", "OSError"})
-# Seconds after which a pooled connection is checked before it is lent.
-CHECK_AFTER = 1.0
 CLIENT_BINDING = (
     "belongs to psycopg2, which writes values into the text of statements, where the log of Postgres may show them, but"
     " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
@@ -81,24 +77,16 @@ def run_all(
     Events are not collected on connections of other libraries.
     """
     if isinstance(conn, Foreign):
-        if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
-            raise ConfigError(CLIENT_BINDING, variable="connection")
-        with translating_errors(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
-            return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
-
-    def execute() -> list[T]:
-        with conn.transaction() if is_joint else nullcontext():
-            return [_run(conn, statement, collector, sets_level=is_single) for statement in statements]
-
-    is_joint = is_free(conn) and _need_transaction(conn, statements, collector)
-    is_single = not is_joint and _must_set_level(conn)
-    return _with_repeats(conn, execute, collector)
-
-
-def binds_on_client(conn: Foreign) -> bool:
-    """Return whether a connection writes values into the text of statements, where the server may log them."""
-    with translating_errors(*conn.errors):
-        return conn.binds_on_client
+        return _run_foreign(conn, statements)
+    plan = _plan(conn, statements, collector)
+    while True:
+        try:
+            with conn.transaction() if plan.is_joint else nullcontext():
+                for check in _checks(statements):
+                    _send(conn, check)
+                return [_send(conn, each, collector, plan.level) for each in statements]
+        except FROM_PSYCOPG as error:
+            plan = _plan_repeat(plan, conn, error, collector)
 
 
 async def run_all_async(
@@ -111,17 +99,16 @@ async def run_all_async(
     Events are not collected on connections of other libraries.
     """
     if isinstance(conn, AsyncForeign):
-        with translating_errors(*conn.errors):
-            async with _own_block_async(conn) if len(statements) > 1 else nullcontext():
-                return [statement.read(await conn.fetch(statement.query, statement.params)) for statement in statements]
-
-    async def execute() -> list[T]:
-        async with conn.transaction() if is_joint else nullcontext():
-            return [await _run_async(conn, statement, collector, sets_level=is_single) for statement in statements]
-
-    is_joint = is_free(conn) and _need_transaction(conn, statements, collector)
-    is_single = not is_joint and _must_set_level(conn)
-    return await _with_repeats_async(conn, execute, collector)
+        return await _run_foreign_async(conn, statements)
+    plan = _plan(conn, statements, collector)
+    while True:
+        try:
+            async with conn.transaction() if plan.is_joint else nullcontext():
+                for check in _checks(statements):
+                    await _send_async(conn, check)
+                return [await _send_async(conn, each, collector, plan.level) for each in statements]
+        except FROM_PSYCOPG as error:
+            plan = _plan_repeat(plan, conn, error, collector)
 
 
 async def run_and_async(
@@ -134,16 +121,53 @@ async def run_and_async(
     """Execute a statement, and in the same transaction the one that `then` makes from the result of `before` and
     its own.
     """
+    is_joint = is_free(conn)
+    plan = _Plan(REPEATS if is_joint else 0, 0 if collector is None else len(collector.events), is_joint=is_joint)
+    while True:
+        try:
+            async with conn.transaction() if is_joint else nullcontext():
+                for check in _checks([statement]):
+                    await _send_async(conn, check)
+                found = None if before is None else await _send_async(conn, before)
+                answer = await _send_async(conn, statement, collector)
+                await _send_async(conn, then(found, answer))
+                return answer
+        except FROM_PSYCOPG as error:
+            plan = _plan_repeat(plan, conn, error, collector)
 
-    async def execute() -> T:
-        async with conn.transaction() if free else nullcontext():
-            found = None if before is None else await _run_async(conn, before)
-            answer = await _run_async(conn, statement, collector)
-            await _run_async(conn, then(found, answer))
-        return answer
 
-    free = is_free(conn)
-    return await _with_repeats_async(conn, execute, collector)
+def _checks(statements: Sequence[Statement[Any]]) -> list[Statement[None]]:
+    return [statement.check for statement in statements if statement.check is not None]
+
+
+def is_free(conn: AnyConnection) -> bool:
+    """Return whether the next statement on this connection is committed automatically."""
+    # Without autocommit, the driver begins and the owner commits; a transaction of ours would commit in the owner's
+    # place.
+    return conn.autocommit and conn.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+
+
+def _run_foreign(conn: Foreign, statements: Sequence[Statement[T]]) -> list[T]:
+    if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
+        raise ConfigError(CLIENT_BINDING, variable="connection")
+    with translating_errors(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
+        for check in _checks(statements):
+            check.read(conn.fetch(check.query, check.params))
+        return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
+
+
+async def _run_foreign_async(conn: AsyncForeign, statements: Sequence[Statement[T]]) -> list[T]:
+    with translating_errors(*conn.errors):
+        async with _own_block_async(conn) if len(statements) > 1 else nullcontext():
+            for check in _checks(statements):
+                check.read(await conn.fetch(check.query, check.params))
+            return [statement.read(await conn.fetch(statement.query, statement.params)) for statement in statements]
+
+
+def binds_on_client(conn: Foreign) -> bool:
+    """Return whether a connection writes values into the text of statements, where the server may log them."""
+    with translating_errors(*conn.errors):
+        return conn.binds_on_client
 
 
 @contextmanager
@@ -152,7 +176,7 @@ def translating_errors(*drivers: type[Exception]) -> Iterator[None]:
     try:
         yield
     except FROM_PSYCOPG + drivers as error:
-        raise _translate(error) from error
+        raise translate(error) from error
 
 
 @contextmanager
@@ -184,122 +208,94 @@ async def _own_block_async(conn: AsyncForeign) -> AsyncIterator[None]:
     await conn.fetch("commit")
 
 
-def _run(
-    conn: psycopg.Connection[Any],
-    statement: Statement[T],
-    collector: EventCollector | None = None,
-    *,
-    sets_level: bool = False,
-) -> T:
-    # Not conn.cursor(), because a caller's connection may have another cursor class or row factory.
-    messages = _messages(statement, collector, sets_level=sets_level)
-    kind = psycopg.ClientCursor if _is_joined(statement, messages) else psycopg.Cursor
-    answers = []
-    with translating_errors(), kind(conn, row_factory=tuple_row) as cursor:
-        for query, params in messages:
-            cursor.execute(query, params, prepare=_may_prepare(conn))
-            answers.append(cursor.fetchall() if _has_rows(cursor) else [])
-            while cursor.nextset():
-                answers.append(cursor.fetchall() if _has_rows(cursor) else [])
-    return _read_result(statement, collector, answers)
+class _Plan(NamedTuple):
+    """How statements are executed: how often they may be repeated, and the number of events before them.
 
-
-async def _run_async(
-    conn: psycopg.AsyncConnection[Any],
-    statement: Statement[T],
-    collector: EventCollector | None = None,
-    *,
-    sets_level: bool = False,
-) -> T:
-    messages = _messages(statement, collector, sets_level=sets_level)
-    kind = psycopg.AsyncClientCursor if _is_joined(statement, messages) else psycopg.AsyncCursor
-    answers = []
-    with translating_errors():
-        async with kind(conn, row_factory=tuple_row) as cursor:
-            for query, params in messages:
-                await cursor.execute(query, params, prepare=_may_prepare(conn))
-                answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
-                while cursor.nextset():
-                    answers.append(await cursor.fetchall() if _has_rows(cursor) else [])
-    return _read_result(statement, collector, answers)
-
-
-def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
-    # Not by its description, which reads the names and types of all columns.
-    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
-
-
-Messages = list[tuple[str, Sequence[object]]]
-
-
-def _messages(statement: Statement[Any], collector: EventCollector | None, *, sets_level: bool) -> Messages:
-    level = SET_LEVEL if sets_level else ""
-    if collector is None:
-        return [(level + statement.query, statement.params)]
-    before, after = collector.around()
-    if statement.is_confidential:
-        return [(before, ()), (statement.query, statement.params), (after, ())]
-    return [(f"{level}{before}; {statement.query}; {after}", statement.params)]
-
-
-def _is_joined(statement: Statement[Any], messages: Messages) -> bool:
-    """Return whether several queries form one message, which the driver can send only with the values written into
-    it.
+    `is_joint`: in a transaction of ours. `level` is the SQL before a statement outside of one.
     """
-    return len(messages) == 1 and messages[0][0] != statement.query
+
+    repeats: int
+    event_count: int
+    is_joint: bool
+    level: LiteralString = ""
 
 
-def _need_transaction(
-    conn: AnyConnection, statements: Sequence[Statement[Any]], collector: EventCollector | None
-) -> bool:
-    if len(statements) > 1:
-        return True
-    is_confidential = any(statement.is_confidential for statement in statements)
-    return is_confidential and (collector is not None or _must_set_level(conn))
+def _plan(conn: AnyConnection, statements: Sequence[Statement[Any]], collector: EventCollector | None) -> _Plan:
+    event_count = 0 if collector is None else len(collector.events)
+    if not is_free(conn):
+        return _Plan(0, event_count, is_joint=False)
+    must_set_level = isinstance(conn, OURS) and conn.isolation_level is not None
+    is_joint = len(statements) > 1
+    if must_set_level or collector is not None:
+        # More than the statement is sent, which for a confidential one takes several messages.
+        is_joint = is_joint or any(statement.is_confidential for statement in statements)
+    return _Plan(REPEATS, event_count, is_joint, SET_LEVEL if must_set_level and not is_joint else "")
 
 
-def _read_result(statement: Statement[T], collector: EventCollector | None, answers: list[list[Row]]) -> T:
+def _plan_repeat(plan: _Plan, conn: AnyConnection, error: Exception, collector: EventCollector | None) -> _Plan:
+    """Return the plan for another try. Raises the error as ours if there is none."""
+    translated = translate(error)
+    if not (plan.repeats and isinstance(translated, DatabaseError) and _may_be_repeated(conn, translated)):
+        raise translated from error
     if collector is not None:
-        [[collected]] = answers.pop()
-        collector.take(collected)
+        collector.forget(plan.event_count)
+    return plan._replace(repeats=plan.repeats - 1)
+
+
+def _send(
+    conn: psycopg.Connection[Any], statement: Statement[T], collector: EventCollector | None = None, level: str = ""
+) -> T:
+    messages, is_joined = _messages(statement, collector, level)
+    answers = []
+    # Not conn.cursor(), because a caller's connection may have another cursor class or row factory.
+    with (psycopg.ClientCursor if is_joined else psycopg.Cursor)(conn, row_factory=tuple_row) as cursor:
+        for query, params in messages:
+            cursor.execute(query, params, prepare=None if isinstance(conn, OURS) else False)
+            has_more: bool | None = True
+            while has_more:
+                # Not by the description, which reads the names and types of all columns.
+                has_rows = cursor.pgresult is not None and cursor.pgresult.nfields > 0
+                answers.append(cursor.fetchall() if has_rows else [])
+                has_more = cursor.nextset()
+    if collector is not None:
+        collector.take(answers.pop())
     return statement.read(answers[-1])
 
 
-def _may_prepare(conn: AnyConnection) -> bool | None:
-    # None means the connection's own threshold.
-    return None if isinstance(conn, OURS) else False
-
-
-def _must_set_level(conn: AnyConnection) -> bool:
-    return isinstance(conn, OURS) and conn.isolation_level is not None and is_free(conn)
-
-
-def _with_repeats(conn: AnyConnection, execute: Callable[[], T], collector: EventCollector | None) -> T:
-    event_count = 0 if collector is None else len(collector.events)
-    for _ in range(REPEATS if is_free(conn) else 0):
-        try:
-            return execute()
-        except DatabaseError as error:
-            if not _may_be_repeated(conn, error):
-                raise
-            if collector is not None:
-                collector.forget(event_count)
-    return execute()
-
-
-async def _with_repeats_async(
-    conn: AnyConnection, execute: Callable[[], Awaitable[T]], collector: EventCollector | None
+async def _send_async(
+    conn: psycopg.AsyncConnection[Any],
+    statement: Statement[T],
+    collector: EventCollector | None = None,
+    level: str = "",
 ) -> T:
-    event_count = 0 if collector is None else len(collector.events)
-    for _ in range(REPEATS if is_free(conn) else 0):
-        try:
-            return await execute()
-        except DatabaseError as error:
-            if not _may_be_repeated(conn, error):
-                raise
-            if collector is not None:
-                collector.forget(event_count)
-    return await execute()
+    messages, is_joined = _messages(statement, collector, level)
+    answers = []
+    async with (psycopg.AsyncClientCursor if is_joined else psycopg.AsyncCursor)(conn, row_factory=tuple_row) as cursor:
+        for query, params in messages:
+            await cursor.execute(query, params, prepare=None if isinstance(conn, OURS) else False)
+            has_more: bool | None = True
+            while has_more:
+                has_rows = cursor.pgresult is not None and cursor.pgresult.nfields > 0
+                answers.append(await cursor.fetchall() if has_rows else [])
+                has_more = cursor.nextset()
+    if collector is not None:
+        collector.take(answers.pop())
+    return statement.read(answers[-1])
+
+
+def _messages(
+    statement: Statement[Any], collector: EventCollector | None, level: str
+) -> tuple[list[tuple[str, Sequence[object]]], bool]:
+    """Return the messages to send, each a text and its values, and whether one consists of several queries.
+
+    The driver can send such a message only with the values written into it.
+    """
+    if collector is None:
+        return [(level + statement.query, statement.params)], bool(level)
+    before, after = collector.around()
+    if statement.is_confidential:
+        return [(before, ()), (statement.query, statement.params), (after, ())], False
+    return [(f"{level}{before}; {statement.query}; {after}", statement.params)], True
 
 
 def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
@@ -309,44 +305,14 @@ def _may_be_repeated(conn: AnyConnection, error: DatabaseError) -> bool:
     return error.sqlstate == DEADLOCK
 
 
-def is_free(conn: AnyConnection) -> bool:
-    """Return whether the next statement on this connection is committed automatically."""
-    # Without autocommit, the driver begins and the owner commits; a transaction of ours would commit in the owner's
-    # place.
-    return conn.autocommit and conn.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-
-
-def require_life(connection: Connection) -> None:
-    """Raise psycopg's OperationalError for a dead connection, which the pool then replaces.
-
-    A connection that was lent a moment ago is checked only if data has arrived on it since: a server that ends a
-    connection sends a message and closes it.
-    """
-    if _may_be_dead(connection):
-        ConnectionPool.check_connection(connection)
-
-
-async def require_life_async(connection: AsyncConnection) -> None:
-    """Raise psycopg's OperationalError for a dead connection, as `require_life` does."""
-    if _may_be_dead(connection):
-        await AsyncConnectionPool.check_connection(connection)
-
-
-def _may_be_dead(connection: Connection | AsyncConnection) -> bool:
-    now = monotonic()
-    idle_seconds, connection.lent_at = now - connection.lent_at, now
-    if idle_seconds > CHECK_AFTER:
-        return True
-    poll = select.poll()
-    poll.register(connection.pgconn.socket, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-def _translate(error: Exception) -> RolecallError:
+def translate(error: Exception) -> RolecallError:
+    """Return our error for a driver's error. Raise it from that error."""
     # By SQLSTATE and class, never by the message, which depends on the server's language.
     driver_error = _driver_error(error)
     if isinstance(driver_error, UnicodeEncodeError):
-        return InvalidTask("a text contains half a surrogate pair")
+        return InvalidTask(_encoding_problem(driver_error))
+    if isinstance(driver_error, NotImplementedError):
+        return ConfigError(f"{driver_error}: execute `set datestyle = 'ISO'` on it first", variable="connection")
     sqlstate, problem = _sqlstate(driver_error), _problem(driver_error)
     specific = error_for_sqlstate(sqlstate, problem, _error_text(driver_error, "message_detail", "detail"))
     if specific is not None:
@@ -359,6 +325,12 @@ def _translate(error: Exception) -> RolecallError:
     if isinstance(driver_error, psycopg.DataError | ValueError) and sqlstate is None:
         return InvalidTask(problem)
     return DatabaseError(problem, sqlstate=sqlstate)
+
+
+def _encoding_problem(error: UnicodeEncodeError) -> str:
+    if any("\ud800" <= character <= "\udfff" for character in error.object[error.start : error.end]):
+        return "a text contains half a surrogate pair"
+    return f"a text contains a character that the connection's encoding, {error.encoding}, does not have"
 
 
 def _driver_error(error: BaseException) -> BaseException:

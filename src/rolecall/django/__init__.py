@@ -18,7 +18,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rolecall.extras import require
 from rolecall.model.lazy import lazy_names
+
+require("django")
 
 if TYPE_CHECKING:
     from rolecall.django.project import app, client

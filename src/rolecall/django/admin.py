@@ -15,7 +15,7 @@ from rolecall.django.models import Schedule, Task, Worker
 from rolecall.django.options import options
 from rolecall.django.project import client
 from rolecall.model.errors import RolecallError
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.states import TaskState
 from rolecall.service.redaction import Redactions, redactions_of
 from rolecall.sql import finding, roles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from asgiref.sync import sync_to_async
@@ -14,7 +14,6 @@ from rolecall.app import App
 from rolecall.client.held_chain import HeldChain
 from rolecall.client.sync_client import Client
 from rolecall.db.connect import connect
-from rolecall.db.joined import AnyConnection
 from rolecall.db.run import run
 from rolecall.django.connections import database_alias, database_dsn, database_identity
 from rolecall.model.tasks import Enqueued, NewTask
@@ -42,6 +41,12 @@ class DjangoClient(Client):
         self._program = app
         self._declared_in: tuple[object, ...] = ()
         self._more_roles: set[str] = set()
+
+    def open(self) -> Self:
+        """Declare the app, and check Django's connection."""
+        self._declare(None)
+        with self._pools.lend(_or_ours(None)):
+            return self
 
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing. The answers are in the order of the batch."""
@@ -90,11 +95,6 @@ class DjangoClient(Client):
             if self._program.key_capacities:
                 run(connection, keys.declare(self._program.key_capacities))
         self._declared_in, self._more_roles = place, set()
-
-    @contextmanager
-    def _connection(self, joined: Joinable | None) -> Iterator[AnyConnection]:
-        with super()._connection(_or_ours(joined)) as connection:
-            yield connection
 
 
 def _or_ours(connection: Joinable | None) -> Joinable:

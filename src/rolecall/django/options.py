@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+
+from rolecall.model.hints import close_to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,6 @@ def options() -> Options:
     words = {field.name.upper(): field.name for field in fields(Options)}
     for word in said:
         if word not in words:
-            close = get_close_matches(word, words, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f": those are {', '.join(words)}"
+            hint = close_to(word, words) or f"; the options are {', '.join(words)}"
             raise ImproperlyConfigured(f"ROLECALL has no option {word!r}{hint}")
     return Options(**{words[word]: value for word, value in said.items()})

@@ -52,6 +52,7 @@ class Program(App):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, carries=[SET_UP])
+        self._declared.runs_as = "rolecall.django.worker:app"
         self.connections = HandlerConnections()
         self.django_tasks: dict[str, Any] = {}
         self.complete = False

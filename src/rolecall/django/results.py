@@ -13,7 +13,7 @@ from django.tasks import TaskResult, TaskResultStatus
 from django.tasks.base import TaskError
 from django.utils import timezone
 
-from rolecall.model.insight import Attempt
+from rolecall.model.operator.insight import Attempt
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from rolecall.brokers import RedisAway, RedisLink, connect_redis
 from rolecall.config.handoff import HandoffKind, HandoffSettings
 from rolecall.handoff.lanes import Band
 from rolecall.handoff.lists import ListQueue
 from rolecall.handoff.queues import BandQueues, HandoffQueue, kind_for
 from rolecall.handoff.simple import SimpleQueue
 from rolecall.handoff.streams import StreamQueue
+from rolecall.transport.brokers import RedisAway, RedisLink, connect_redis
 
 Make = Callable[[RedisLink, str], HandoffQueue]
 QUEUES: Mapping[HandoffKind, Make] = {

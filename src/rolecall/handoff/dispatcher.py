@@ -6,8 +6,9 @@
 
 Any number of dispatchers can run. One leads and the others wait for its lock, which only saves work: an id is pushed
 once, whoever pushes it. A lane contains at most twice as many tasks as its workers have room for, so that more urgent
-tasks do not wait long. Tasks that workers reject (a paused role, a key without free capacity) are offered again after
-increasing pauses. A dispatcher claims nothing and is not in the worker registry.
+tasks do not wait long. Without workers it contains ten, for people and autoscalers. Tasks that workers reject (a
+paused role, a key without free capacity) are offered again after increasing pauses. A dispatcher claims nothing and is
+not in the worker registry.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from functools import partial
 from time import monotonic
 from typing import Protocol
 
-from rolecall.brokers import RedisAway
 from rolecall.config import failpoints
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import REFILL, Band, Lane, Message
@@ -44,12 +44,15 @@ from rolecall.model.errors import RolecallError
 from rolecall.model.tasks import Offer
 from rolecall.sql import claims
 from rolecall.sql import handoff as sql
-from rolecall.wake.listener import Listener
-from rolecall.wake.transport import WAKE_CHANNEL, Transport
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.transport.brokers import RedisAway
+from rolecall.transport.listener import Listener
+from rolecall.transport.transport import WAKE_CHANNEL, Transport
+from rolecall.transport.waker import Backoff, Waker
 
 HIGH_FROM = 1
 AHEAD = 2
+# The tasks in a lane that no worker reads.
+AHEAD_OF_NOBODY = 10
 POLL_EVERY = 1.0
 SOON = 0.01
 READ_WORKERS_EVERY = 1.0
@@ -169,6 +172,7 @@ class Rounds:
         self._workers: list[WorkerBeat] = []
         self._read_workers_at = 0.0
         self._watch_at = 0.0
+        self._push_unread_at = 0.0
         self._note_roles_at = 0.0
         self._roles: set[str] = set()
         self._patience = Patience()
@@ -186,24 +190,30 @@ class Rounds:
         if now >= self._watch_at:
             await self._session.run(sql.watch())
             self._watch_at = now + WATCH_EVERY
-        return bool(self._workers) and await self._push_all(await self._offers())
+        hungry = bool(self._workers) and await self._push_all(await self._offers())
+        if now >= self._push_unread_at:
+            self._push_unread_at = now + POLL_EVERY
+            await self._push_all(await self._unread_offers())
+        return hungry
 
     async def _offers(self) -> dict[Lane, list[Offer]]:
-        has_worker_of_any_role = any(not worker.roles for worker in self._workers)
-        roles = () if has_worker_of_any_role else sorted({role for worker in self._workers for role in worker.roles})
+        roles = () if self._serves_all_roles() else sorted({role for worker in self._workers for role in worker.roles})
         handlers = sorted({handler for worker in self._workers for handler in worker.handlers})
         offers = await self._session.run(claims.offers(roles, handlers, self._most(), high=HIGH_FROM))
-        by_lane: dict[Lane, list[Offer]] = defaultdict(list)
-        for offer in offers:
-            by_lane[Lane(Band.HIGH if offer.high else Band.LOW, offer.role)].append(offer)
-        return by_lane
+        return _by_lane(offers)
+
+    async def _unread_offers(self) -> dict[Lane, list[Offer]]:
+        if self._serves_all_roles():
+            return {}
+        offers = await self._session.run(claims.offers((), None, 2 * AHEAD_OF_NOBODY, high=HIGH_FROM))
+        return _by_lane(offer for offer in offers if not self._room(offer.role))
 
     async def _push_all(self, by_lane: dict[Lane, list[Offer]]) -> bool:
         await self._note_roles({lane.role for lane in by_lane})
         lanes = sorted(by_lane)
         hungry = False
         for length in await self._queue.lengths(lanes) if lanes else ():
-            offers, ahead = by_lane[length.lane], self._ahead(length.lane.role)
+            offers, ahead = by_lane[length.lane], AHEAD * self._room(length.lane.role) or AHEAD_OF_NOBODY
             room = ahead - length.waiting
             if room > 0 and await self._push(length.lane, offers, ahead, room) < room:
                 hungry = hungry or len(offers) >= self._most()
@@ -223,8 +233,11 @@ class Rounds:
         self._patience.note(offer for offer in ready if offer.id in pushed)
         return len(pushed)
 
-    def _ahead(self, role: str) -> int:
-        return AHEAD * sum(worker.room for worker in self._workers if not worker.roles or role in worker.roles)
+    def _room(self, role: str) -> int:
+        return sum(worker.room for worker in self._workers if not worker.roles or role in worker.roles)
+
+    def _serves_all_roles(self) -> bool:
+        return any(not worker.roles for worker in self._workers)
 
     def _most(self) -> int:
         # Twice the room, because the first tasks may already be in Redis, waiting or about to be claimed.
@@ -259,6 +272,13 @@ class Patience:
             self._pushed[attempt_key] = (now + pause, pause)
         while len(self._pushed) > MOST_REMEMBERED:
             del self._pushed[next(iter(self._pushed))]
+
+
+def _by_lane(offers: Iterable[Offer]) -> dict[Lane, list[Offer]]:
+    by_lane: dict[Lane, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        by_lane[Lane(Band.HIGH if offer.high else Band.LOW, offer.role)].append(offer)
+    return by_lane
 
 
 async def _resign(leader: Leader) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from rolecall.brokers import RedisLink, Script
 from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message, by_role, read_message
 from rolecall.handoff.queues import WAIT, any_of, take_in_turn
+from rolecall.transport.brokers import RedisLink, Script
 
 # Milliseconds for which a lane remembers how many entries may wait. Each push renews it.
 AHEAD_FOR = 60_000

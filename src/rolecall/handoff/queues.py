@@ -22,9 +22,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from rolecall.brokers import RedisLink, RedisRefuses, Script
 from rolecall.config.handoff import HandoffKind
 from rolecall.handoff.lanes import Band, Entry, Lane, LaneLength, Message
+from rolecall.transport.brokers import RedisLink, RedisRefuses, Script
 
 # In whole seconds, because Redis before 6.0 accepts no fractions.
 WAIT = 1

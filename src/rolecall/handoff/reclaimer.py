@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from rolecall.brokers import RedisLink
 from rolecall.config import failpoints
 from rolecall.handoff.lanes import Band, Entry, Lane
 from rolecall.handoff.queues import HandoffQueue
@@ -23,6 +22,7 @@ from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in
 from rolecall.maintenance.runs import DutySession
 from rolecall.sql import claims
 from rolecall.sql import handoff as sql
+from rolecall.transport.brokers import RedisLink
 
 STALE_AFTER = 30.0
 LOST_AFTER = 60.0

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from rolecall.brokers import RedisLink, RedisRefuses, Script
 from rolecall.handoff.lanes import REFILL
 from rolecall.maintenance.runs import DutySession
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.sql import handoff as sql
 from rolecall.sql.statement import compiled
+from rolecall.transport.brokers import RedisLink, RedisRefuses, Script
 
 BEAT_EVERY = 3.0
 ALIVE_FOR = 10

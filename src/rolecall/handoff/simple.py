@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import time
 
-from rolecall.brokers import RedisLink, RedisRefuses
 from rolecall.handoff.lanes import Entry, Lane, LaneLength, Message, read_message
 from rolecall.handoff.lists import length_of_lists, processing_key, stale_of_lists
 from rolecall.handoff.queues import WAIT
+from rolecall.transport.brokers import RedisLink, RedisRefuses
 
 
 class SimpleQueue:

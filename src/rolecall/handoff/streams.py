@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 
-from rolecall.brokers import RedisLink, Script
 from rolecall.handoff.lanes import REFILL, Entry, Lane, LaneLength, Message
 from rolecall.handoff.lists import AHEAD_FOR, NOW, TELL, group_lanes, wait_for_bell
 from rolecall.handoff.queues import take_in_turn
+from rolecall.transport.brokers import RedisLink, Script
 
 GROUP = "rolecall"
 RECLAIMER = "reclaimer"

@@ -9,6 +9,7 @@ starts. An interval is elapsed time.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ ALIASES = {
     "@annually": "0 0 1 1 *",
 }
 FIELDS = "minute hour day-of-month month day-of-week"
+MOST_VALUES = (60, 24, 31, 12, 7)
+# A range of one value, which the library reads as one without an end.
+ONE_VALUE = re.compile(r"(?<!\w)(\w+)-\1/[1-9]\d*(?=,|$)", re.IGNORECASE)
+STEP = re.compile(r"/(\d+)")
+MINUTE, HOUR = 60, 3_600
 # How many past fire times a run reports, and how many it counts at most.
 MOST_SLOTS = 100
 MOST_COUNTED = 5_000
@@ -65,9 +71,32 @@ class Cron:
         zone = _zone(self.zone)
         fields = _fields(self.expression)
         try:
-            return CronSim(fields, after.astimezone(zone))
+            return ClockCron(fields, after.astimezone(zone))
         except CronSimError as error:
             raise InvalidSchedule(f"cron {self.expression!r}: {str(error).lower()}; it is {_form()}") from None
+
+
+class ClockCron(CronSim):
+    """The library's iterator, which also handles changes of the clock by a fraction of an hour."""
+
+    def advance_hour(self) -> bool:
+        if self.dt.tzinfo is not None:
+            self.dt = self.dt.astimezone(UTC).astimezone(self.dt.tzinfo)  # midnight may not exist
+        if self.dt.hour in self.hours:
+            return False
+        while self.dt.hour not in self.hours:
+            self.tick(HOUR - MINUTE * self.dt.minute - self.dt.second)
+            if self.dt.hour == 0:
+                break  # the day must be checked again
+        return True
+
+    def tick(self, seconds: int = 1) -> None:
+        before = self.dt
+        super().tick(seconds)
+        if seconds > MINUTE and self.dt.utcoffset() != before.utcoffset():
+            self.dt = before.replace(second=0)
+            while self.dt.utcoffset() == before.utcoffset():
+                super().tick(MINUTE)
 
 
 def check_schedule(schedule: Schedule) -> None:
@@ -157,7 +186,14 @@ def _fields(expression: str) -> str:
     if number != len(FIELDS.split()):
         hint = "; for seconds, use every" if number > len(FIELDS.split()) else ""
         raise InvalidSchedule(f"cron {expression!r} has {number} fields; it is {_form()}{hint}")
-    return fields
+    for field, most in zip(fields.split(), MOST_VALUES, strict=True):
+        for step in map(int, STEP.findall(field)):
+            if step > most:
+                raise InvalidSchedule(
+                    f"cron {expression!r} has the step {step} in a field of {most} values, which starts again after"
+                    " them; for an interval, use every"
+                )
+    return " ".join(ONE_VALUE.sub(r"\1", field) for field in fields.split())
 
 
 def _form() -> str:

@@ -16,7 +16,7 @@ from time import monotonic
 from rolecall.maintenance.cron import plan
 from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in_batches, rescue_sessionless
 from rolecall.maintenance.runs import DutySession
-from rolecall.sql import claims, keys, retention, roles, schedules, workers
+from rolecall.sql import claims, error_groups, keys, retention, roles, schedules, workers
 from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
@@ -122,6 +122,12 @@ async def write_history(session: DutySession) -> None:
         pass
 
 
+async def group_failures(session: DutySession) -> None:
+    """Add new failures to their error groups."""
+    while await session.run(error_groups.group_failures()):
+        pass
+
+
 async def unpark(session: DutySession) -> str | None:
     """Unpark tasks whose keys have free capacity, as a safety net.
 
@@ -180,6 +186,7 @@ DUTIES = (
     Duty(name="expiry", every=60.0, run_once=expire),
     Duty(name="counting", every=10.0, run_once=count_finished),
     Duty(name="history", every=10.0, run_once=write_history),
+    Duty(name="errors", every=10.0, run_once=group_failures),
     Duty(name="declarations", every=15.0, run_once=withdraw_undeclared),
     Duty(name="unparking", every=60.0, run_once=unpark),
     Duty(name="housekeeping", every=60.0, run_once=prune_and_partition),

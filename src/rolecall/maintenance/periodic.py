@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from rolecall.model.errors import RolecallError
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.transport.waker import Backoff, Waker
 
 SPREAD = 0.1
 LONGEST_BACKOFF = 60.0

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Iterable
 from time import monotonic
 
+from rolecall.maintenance.clock import Reading
 from rolecall.maintenance.deaths import LocalWorkers
 from rolecall.maintenance.duties import DUTIES, Duty
 from rolecall.maintenance.periodic import LONGEST_BACKOFF, Periodic, log_failure
@@ -19,7 +20,7 @@ from rolecall.maintenance.runs import DutySession, NotOurTurn, StoppableSession,
 from rolecall.model.errors import RolecallError
 from rolecall.model.workers import DutyStatus
 from rolecall.sql import duties as turns
-from rolecall.wake.waker import SHORTEST, Backoff
+from rolecall.transport.waker import SHORTEST, Backoff
 
 log = logging.getLogger("rolecall.maintenance")
 # Seconds between two checks: at most, for the process that did the last duty; and for each of the others. These
@@ -40,6 +41,7 @@ class MaintenanceRunner:
         self._tasks = asyncio.TaskGroup()
         self._duties = {duty.name: _DutyRunner(duty, self._session, self._by) for duty in duties}
         self._neighbours = LocalWorkers(self._session)
+        self._reading: Reading | None = None
         self._loops = [
             Periodic("Checking for due duties", self._check, every=NEXT_CHECK, log=log),
             Periodic(
@@ -60,11 +62,26 @@ class MaintenanceRunner:
         self._session.stop()
 
     async def _check(self) -> float:
+        sent_at = monotonic()
         look = await self._session.run(turns.read_status(tuple(self._duties), self._by))
+        # Before the duties, because a rescue would take tasks from workers that are alive.
+        await self._check_clock(Reading(sent_at, monotonic(), look.server_time, look.clock_steps))
         self._neighbours.latest = look.latest_worker
         for name in look.due:
             self._duties[name].begin(self._tasks)
         return rest_after(look)
+
+    async def _check_clock(self, reading: Reading) -> None:
+        step = reading.find_step_since(self._reading) if self._reading else None
+        is_applied = await self._session.run(turns.report_clock_step(step)) if step else False
+        if step and is_applied:
+            log.warning(
+                "The clock of the database server was set %s by %.0f s: deadlines were moved, and nothing is rescued"
+                " for one lease",
+                "forward" if step.seconds > 0 else "back",
+                abs(step.seconds),
+            )
+        self._reading = reading
 
 
 def rest_after(look: DutyStatus) -> float:

@@ -60,7 +60,8 @@ class Dedupe:
         task.options(dedupe_key="shop:7", dedupe=Dedupe(mode="merge", merge=merge_fields(ids="union")))
 
     `scope`: `open` (the default of keep and error); `pending`, tasks that are not claimed yet (the only scope of
-    replace and merge); or `any`, open tasks and all tasks that were created at most `window` seconds ago.
+    replace and merge); or `any`, open tasks and all tasks that were created at most `window` seconds ago (without a
+    window: all tasks that are still stored).
 
     `mode`: `keep` returns the id of the existing task; `replace` gives it the new payload, priority and start time;
     `merge` gives it the merged payload, the higher priority and the new start time; `error` raises DuplicateTask.
@@ -94,8 +95,8 @@ class Dedupe:
             return f"the dedupe scope must be {_one_of(SCOPES)}, got {self.scope!r}"
         if self.mode in {"replace", "merge"} and self.scope not in {None, "pending"}:
             return f"the mode {self.mode} changes only unclaimed tasks: its scope must be pending"
-        if (self.scope == "any") != (self.window is not None):
-            return "the scope any needs a window in seconds, and other scopes must not have one"
+        if self.window is not None and self.scope != "any":
+            return "only the scope any can have a window"
         if self.window is not None and not SHORTEST_WINDOW <= self.window <= LONGEST_WINDOW:
             return f"the dedupe window must be 0.001 to 4e9 s, got {self.window} s"
         if self.merge is not None and self.mode != "merge":

@@ -45,5 +45,7 @@ def require_when(what: str, seconds: float | None, moment: datetime | None) -> N
         raise ValueError(f"{what} takes either a number of seconds or a moment")
     if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
         raise ValueError(f"{what} takes a finite number of seconds of at least 0, not {seconds!r}")
+    if moment is not None and not isinstance(moment, datetime):
+        raise ValueError(f"{what} takes a moment as a datetime with a time zone, not {moment!r}")
     if moment is not None and moment.tzinfo is None:
         raise ValueError(f"{what} takes a moment with a time zone, not {moment.isoformat()}")

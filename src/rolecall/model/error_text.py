@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
-from traceback import FrameSummary, StackSummary, extract_tb, format_exception_only
-from types import TracebackType
+from traceback import FrameSummary, StackSummary, extract_stack, extract_tb, format_exception_only
+from types import FrameType, TracebackType
 
 LONGEST_ERROR = 16_000
 LONGEST_MESSAGE = 4_000
@@ -33,6 +33,7 @@ MOST_NOTES = 20
 MOST_EXTRACTED = 2_000
 FIRST_LINKS = LAST_LINKS = 10
 FIRST_FRAMES, LAST_FRAMES = 5, 15
+PLACES = 3
 FIRST_BYTES, LAST_BYTES = 6_000, 9_900
 REPLACEMENT = "\ufffd"
 TRACEBACK = "Traceback (most recent call last):"
@@ -41,6 +42,8 @@ HANDLING = "During handling of the above exception, another exception occurred:"
 OUR_FOLDER = f"{Path(__file__).parent.parent}{os.sep}"
 # Libraries through which a worker calls handlers.
 CALLERS = tuple(f"{Path(os.__file__).parent / name}{os.sep}" for name in ("asyncio", "concurrent"))
+# The modules of asyncio that call the callbacks of a loop.
+LOOPS = tuple(f"{CALLERS[0]}{name}.py" for name in ("events", "runners"))
 
 Scrub = Callable[[str], str]
 # An error, and how it is linked to its cause.
@@ -66,12 +69,29 @@ def summarize(error: BaseException) -> str:
     return describe(error).partition("\n")[0]
 
 
+def first_line(text: str | None) -> str:
+    """Return the first line of a stored error, or "". Of a text that is only a traceback, return the last line."""
+    lines = [line for line in (text or "").splitlines() if line.strip()] or [""]
+    return lines[-1 if lines[0].startswith(TRACEBACK.rstrip(":")) else 0].strip()
+
+
 def message_of(error: BaseException) -> str:
     """Return `str(error)`, or a replacement if that raises."""
     try:
         return str(error)
     except BaseException as problem:  # noqa: BLE001 - `__str__` may raise anything
         return f"(its message cannot be shown: {_name(problem)})"
+
+
+def place_of(frame: FrameType | None) -> str:
+    """Return where a running frame is, on one line: the calls since the loop's callback, without our own frames."""
+    innermost_first = reversed(extract_stack(frame, MOST_EXTRACTED)) if frame is not None else ()
+    callback = [*takewhile(lambda each: each.filename not in LOOPS, innermost_first)]
+    frames = _without_ours(reversed(callback))
+    places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+    if len(places) > 2 * PLACES:
+        places = [*places[:PLACES], "...", *places[-PLACES:]]
+    return " > ".join(places) or "an unknown place"
 
 
 def clean_error(text: str) -> str:
@@ -208,12 +228,16 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseExceptio
 
 def _frames(trace: TracebackType | None) -> list[str]:
     """Return the frames of a traceback as lines, without those of Rolecall and of asyncio between them."""
-    theirs = [frame for frame in extract_tb(trace, -MOST_EXTRACTED) if not frame.filename.startswith(OUR_FOLDER)]
-    frames = StackSummary.from_list([*dropwhile(_is_caller, theirs)]).format()
+    frames = StackSummary.from_list(_without_ours(extract_tb(trace, -MOST_EXTRACTED))).format()
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
         left_out = f"  [{len(frames) - FIRST_FRAMES - LAST_FRAMES} frames are left out]\n"
         frames = [*frames[:FIRST_FRAMES], left_out, *frames[-LAST_FRAMES:]]
     return _lines(frames)
+
+
+def _without_ours(frames: Iterable[FrameSummary]) -> list[FrameSummary]:
+    theirs = [frame for frame in frames if not frame.filename.startswith(OUR_FOLDER)]
+    return [*dropwhile(_is_caller, theirs)]
 
 
 def _is_caller(frame: FrameSummary) -> bool:

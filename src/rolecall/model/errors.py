@@ -29,6 +29,7 @@ RolecallError                      every error raised on purpose; .problem is it
 │   ├── InvalidSchedule            RC021
 │   ├── ScheduleConflict           RC022  it is immutable, or its name is taken
 │   └── ScheduleChanged            RC023  it changed after it was read
+├── ErrorGroupNotFound                .group_id
 ├── HandlerError
 │   ├── InvalidDeclaration         RC041  a handler, role or schedule is declared incorrectly
 │   ├── ContractBroken                    .code .handler .details: violates a handler's declaration
@@ -209,6 +210,14 @@ class ChainNotFound(ChainError):
     def __init__(self, problem: str = "", *, chain_id: int | None = None) -> None:
         super().__init__(problem or f"there is no chain {chain_id}")
         self.chain_id = chain_id
+
+
+class ErrorGroupNotFound(RolecallError):
+    """No error group has this id."""
+
+    def __init__(self, problem: str = "", *, group_id: int | None = None) -> None:
+        super().__init__(problem or f"there is no error group {group_id}")
+        self.group_id = group_id
 
 
 class ChainNeeded(ChainError):

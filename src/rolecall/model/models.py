@@ -58,7 +58,8 @@ def _with_fields(schema: dict[str, Any], kind: Any) -> dict[str, Any]:
 
 def _fields(kind: Any) -> Iterator[tuple[Any, list[str]]]:
     """Yield the fields of a model, dataclass or TypedDict, each with its type and all of its names in a payload."""
-    known = getattr(kind, "__pydantic_fields__", None)
+    # Before pydantic 2.10, models have only the second.
+    known = getattr(kind, "__pydantic_fields__", getattr(kind, "model_fields", None))
     if known is None:
         hints = typing.get_type_hints(kind, include_extras=True)
         yield from ((hint, [name]) for name, hint in hints.items())

@@ -130,6 +130,7 @@ class ClaimedTask(NamedTuple):
     `max_attempts` of 0 mean unlimited. `step` counts how often its children have finished; `last_error` is that of
     the previous attempt. `key_slot` is its permit if the worker may hold a sequence; it is negative for all but the
     first of a sequence. The task must start within `expires_seconds` of its claim; None means unlimited.
+    `fire_time` is the time that its schedule planned; None if no schedule created it.
     """
 
     id: int
@@ -150,12 +151,18 @@ class ClaimedTask(NamedTuple):
     step: int = 0
     parent_id: int | None = None
     last_error: str | None = None
+    fire_time: datetime | None = None
     key_slot: int | None = None
     expires_seconds: float | None = None
 
     @property
     def claim(self) -> Claim:
         return Claim(self.id, self.fence)
+
+    @property
+    def planned_for(self) -> datetime:
+        """The fire time, or the time at which this attempt was due."""
+        return self.fire_time or self.scheduled_for
 
     @property
     def idempotency_key(self) -> IdempotencyKey:
@@ -181,7 +188,8 @@ class TaskSummary:
     """A task, open or finished, without payload and result. The fields are also the columns that are read.
 
     `state` is stored; `status` is derived (scheduled, ready, stale, retrying ...). `max_attempts` of None means
-    unlimited. No attempt starts after `expires_at`.
+    unlimited. No attempt starts after `expires_at`. `fire_time` is the time for which a schedule created the task.
+    `error_group` is the group of a failed task.
     """
 
     id: int
@@ -217,6 +225,8 @@ class TaskSummary:
     on_failure: ChildRule
     timeout: float | None
     expires_at: datetime | None
+    fire_time: datetime | None
+    error_group: int | None
 
     @property
     def is_finished(self) -> bool:

@@ -41,6 +41,29 @@ class ProcessIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class ContestedDeclaration:
+    """A schedule, key, role or handler that running apps declare with different settings, or a name of two apps."""
+
+    kind: str
+    name: str
+    apps: tuple[str, ...]
+
+    @property
+    def problem(self) -> str:
+        """The problem as a sentence."""
+        if self.kind == "app":
+            return f"two running apps without a common handler are called {self.name!r}"
+        return f"the apps {', '.join(self.apps)} declare the {self.kind} {self.name!r} differently"
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        if self.kind == "app":
+            return "give them different names, because a stop of one disables its schedules"
+        return "use names with a prefix, or a database for each app"
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """Another worker on the same machine, and its process."""
 
@@ -54,7 +77,8 @@ class DutyStatus:
     """The state of the maintenance duties: which are due, and in how many seconds the next of the others is.
 
     `did_last` is true if this process ran the last one. `workers` counts the registered workers, up to 20;
-    `latest_worker` is the highest id among them.
+    `latest_worker` is the highest id among them. `server_time` is the server's clock in seconds since 1970, and
+    `clock_steps` counts how often a process has reported that it was set.
     """
 
     due: list[str]
@@ -62,6 +86,22 @@ class DutyStatus:
     did_last: bool
     workers: int
     latest_worker: int | None
+    server_time: float
+    clock_steps: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockStep:
+    """The server's clock was set forward by `seconds` (negative: back).
+
+    It read at most `after` before it was set, and at least `before` afterwards. `steps` counts the steps that were
+    reported earlier.
+    """
+
+    steps: int
+    seconds: float
+    after: float
+    before: float
 
 
 class WorkerCommand(StrEnum):

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from rolecall.db.embedded.home import sync_folder
+from rolecall.embedded.home import sync_folder
 from rolecall.model.errors import ResultMissing
 
 

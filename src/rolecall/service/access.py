@@ -13,7 +13,6 @@ from secrets import token_hex
 
 from rolecall.config import AuthMode
 from rolecall.config.access import TOKEN_FILE
-from rolecall.model.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
     ApiKeyNotFound,
@@ -22,6 +21,7 @@ from rolecall.model.errors import (
     PersonNotFound,
     TooManyRequests,
 )
+from rolecall.model.operator.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope
 from rolecall.service.arguments import require_name
 from rolecall.service.database import Database
 from rolecall.sql import access
@@ -32,7 +32,7 @@ MOST_DAYS = 121
 PREFIX = 11
 SECRET = re.compile(r"rk_[A-Za-z0-9_-]{32,128}")
 LIMITS = LoginLimits()
-# No brackets, so that nobody can pose as an API key in the audit log.
+# No brackets, so that no person can pose as an API key in the audit log.
 PERSON = re.compile(r"[\w.@+-]+( [\w.@+-]+)*")
 RESERVED_NAMES = frozenset({"local", "nobody"})
 WRONG_LOGIN = "the name or the password is wrong"
@@ -126,7 +126,7 @@ class People:
         return await self.get(name)
 
     async def list(self) -> list[Person]:
-        """List everybody, by name."""
+        """List all people, by name."""
         return await self._database.run(access.people())
 
     async def get(self, name: str) -> Person:
@@ -181,7 +181,7 @@ def mode_for(mode: AuthMode | None, *, private: bool, as_root: bool) -> AuthMode
     """
     if not private and mode is AuthMode.off:
         raise _refused_mode(
-            mode, "off would admit everybody who can reach this address; it is for 127.0.0.1 and ::1 only"
+            mode, "off would admit all clients that can reach this address; it is for 127.0.0.1 and ::1 only"
         )
     if not private and mode is AuthMode.token:
         raise _refused_mode(mode, "the token is for 127.0.0.1 and ::1 only: elsewhere, use API keys or logins")

@@ -1,129 +1,272 @@
-"""Turns the state of the pool into alerts: a sentence, advice, and the page to act on. Pure functions."""
+"""Turns the problems of the pool and the doctor's findings into alerts: a sentence, advice, and the pages to see the
+tasks and to act on them. Pure functions; all interfaces show these alerts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from urllib.parse import quote, urlencode
 
 from rolecall.model.findings import Finding, Severity
-from rolecall.model.history import History, HistoryPoint
-from rolecall.model.insight import DeclaredRole, RegisteredWorker
-from rolecall.model.overview import Alert, RoleLoad
+from rolecall.model.operator.overview import Alert, AlertAction
+from rolecall.model.operator.problems import Problem, ProblemKind
 
-Alerts = Iterator[Alert]
-PAGES = {"stranded_work": "/admin/workers", "expired_leases": "/tasks?state=stale", "clocks": "/admin/workers"}
-OF_POOL = frozenset({*PAGES, "partitions"})
-LATELY = timedelta(minutes=10)
-FEW = 5
-RISEN = 3.0
-ACCEPTED = 0.05
-STALLED = timedelta(minutes=2)
 NAMED = 3
+PAGES = {"expired_leases": "/tasks?state=stale", "clocks": "/admin/workers"}
+OF_POOL = frozenset({*PAGES, "partitions"})
+UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
-def of_findings(findings: Iterable[Finding]) -> Alerts:
+def of_problems(problems: Iterable[Problem]) -> list[Alert]:
+    """Return an alert for each problem, the worst first. Further problems of a kind follow those of all kinds."""
+    order = list(ProblemKind)
+    earlier: Counter[ProblemKind] = Counter()
+    ranked = []
+    for problem in sorted(problems, key=lambda each: (order.index(each.kind), -each.number)):
+        alert = WRITERS[problem.kind](problem)
+        ranked.append(((alert.severity is not Severity.TROUBLE, earlier[problem.kind]), alert))
+        earlier[problem.kind] += 1
+    return [alert for _, alert in sorted(ranked, key=lambda each: each[0])]
+
+
+def of_findings(findings: Iterable[Finding]) -> Iterator[Alert]:
     """Yield alerts for the doctor's findings."""
     for found in findings:
         yield Alert(
             severity=found.severity,
             sentence=_sentence(found.problem),
             advice=_sentence(found.advice),
+            kind=found.check,
             path=found.path or PAGES.get(found.check),
+            count=found.count,
+            since=found.since,
             of_server=found.app is None and found.check not in OF_POOL,
         )
 
 
-def of_pauses(roles: Iterable[DeclaredRole], loads: Iterable[RoleLoad]) -> Alerts:
-    """Yield alerts for paused roles."""
-    ready = {role.role: role.ready for role in loads}
-    for role in roles:
-        if role.paused_at is not None:
-            by = f" by {role.paused_by}" if role.paused_by else ""
-            waiting = ready.get(role.name, 0)
-            held = f"; {_tasks(waiting)} for it" if waiting else ""
-            goes_on = "It resumes automatically." if role.paused_until else "Resume it when its tasks can run again."
-            sentence = f"Role {role.name} is paused{by}{held}."
-            yield _warning(sentence, goes_on, "/roles")
-
-
-def of_workers(workers: Iterable[RegisteredWorker]) -> Alerts:
-    """Yield alerts for silent workers, and for those that back off."""
-    listed = list(workers)
-    if silent := [worker for worker in listed if worker.state == "silent"]:
-        sentence = f"{_names_of(silent)} {_has_or_have(silent)} sent no heartbeat for five minutes."
-        yield _warning(sentence, "Its tasks are rescued. Check whether its process is still running.", "/admin/workers")
-    if backing := [worker for worker in listed if worker.state == "backing off"]:
-        why = f": {backing[0].backing_off}" if len(backing) == 1 else ""
-        advice = "Give it fewer slots or more memory, or start another worker."
-        yield _warning(
-            f"{_names_of(backing)} {_claims_or_claim(backing)} no new tasks for now{why}.", advice, "/admin/workers"
+def findings_of(alerts: Iterable[Alert]) -> Iterator[Finding]:
+    """Yield findings of the doctor for alerts of the pool."""
+    for alert in alerts:
+        yield Finding(
+            severity=alert.severity,
+            check=alert.kind,
+            problem=alert.sentence,
+            advice=alert.advice,
+            path=alert.path,
+            count=alert.count,
+            since=alert.since,
         )
 
 
-def of_failures(history: History) -> Alerts:
-    """Yield an alert if failures have increased; `history` is that of the last hour."""
-    lately, before = _split(history.points, _end(history) - LATELY)
-    failed, ended = _count_failed(lately), _count_finished(lately)
-    rate, usual = failed / max(ended, 1), _count_failed(before) / max(_count_finished(before), 1)
-    if failed >= FEW and rate > max(ACCEPTED, usual * RISEN):
-        sentence = f"{failed} of the {ended} tasks that finished within the last ten minutes failed ({rate:.0%})."
-        yield Alert(
-            severity=Severity.TROUBLE,
-            sentence=sentence,
-            advice=f"Before, it was {usual:.0%}. Fix the cause of their errors, and retry them.",
-            path="/tasks?state=failed",
-        )
+def _no_worker(problem: Problem) -> Alert:
+    if problem.figures["active_workers"]:
+        sentence = f"No worker serves {_roles(problem)}; {_wait(problem.number)}."
+    else:
+        sentence = f"No worker is running; {_wait(problem.number)} in {_roles(problem)}."
+    which = {"state": "ready", "role": ",".join(problem.roles)}
+    advice = "Start a worker that serves these roles, or resume one that is draining."
+    return _trouble(problem, sentence, advice, which, AlertAction(label="Workers", path="/admin/workers"))
 
 
-def of_history(history: History) -> Alerts:
-    """Yield an alert if the history has stalled."""
-    if history.until is not None and _end(history) - history.until > STALLED:
-        minutes = int((_end(history) - history.until).total_seconds() // 60)
-        yield _warning(
-            f"Nothing was added to the history for {minutes} minutes. The plots end there.",
-            "Run a worker or a server with maintenance, and check for a transaction that has been open that long.",
-            None,
-        )
+def _no_handler(problem: Problem) -> Alert:
+    named = _names("handler", problem.handlers)
+    which = {"state": "ready", "role": ",".join(problem.roles), "handler": ",".join(problem.handlers)}
+    sentence = f"No active worker of {_roles(problem)} has the {named}; {_wait(problem.number)}."
+    advice = "Deploy a release with this handler, or cancel the tasks."
+    return _trouble(problem, sentence, advice, which, _bulk("cancel", which))
 
 
-def _end(history: History) -> datetime:
-    return history.points[-1].at + timedelta(seconds=history.step_seconds)
+def _hanging(problem: Problem) -> Alert:
+    figures = problem.figures
+    usual = _duration(figures["usual_seconds"])
+    long = f"{_runs(problem.number)} for up to {_duration(problem.seconds or 0)}; usually such a task takes {usual}"
+    behind = (
+        f" {_tasks(figures['due'])} {_verb(figures['due'], 'waits', 'wait')} behind them." if figures["due"] else ""
+    )
+    full = figures["stuck_workers"]
+    workers = f" {_workers(full)} {_verb(full, 'runs', 'run')} nothing else." if full else ""
+    sentence = f"{_tasks(problem.number)} of {_roles(problem)} {long}.{workers}{behind}"
+    which = {"state": "hanging"}
+    advice = "Check what the handler waits for. Cancelled tasks free their slots."
+    return _trouble(problem, sentence, advice, which, _bulk("cancel", which))
 
 
-def _split(points: Sequence[HistoryPoint], moment: datetime) -> tuple[list[HistoryPoint], list[HistoryPoint]]:
-    return [point for point in points if point.at >= moment], [point for point in points if point.at < moment]
+def _failing(problem: Problem) -> Alert:
+    figures = problem.figures
+    which = {
+        "state": "failed",
+        "role": ",".join(problem.roles),
+        "handler": ",".join(problem.handlers),
+        "finished_from": figures["from"],
+        "finished_to": figures["to"],
+    }
+    error = f", most often with {figures['error']}" if figures["error"] else ""
+    within = f"{problem.number:,} of {figures['ended']:,} tasks of {_roles(problem)} that ended within ten minutes"
+    advice = f"Usually, {figures['usual_share']:.0%} fail. Fix the cause, and retry the tasks."
+    return _trouble(problem, f"{within} failed{error}.", advice, which, _bulk("retry", which))
 
 
-def _count_failed(points: Iterable[HistoryPoint]) -> int:
-    return sum(point.failed or 0 for point in points)
+def _dead_workers(problem: Problem) -> Alert:
+    sentence = f"{_named_workers(problem)} died: {_verb(problem.number, 'its process', 'their processes')} ended"
+    advice = "Its tasks run again. Check whether the process was killed, for example for its use of memory."
+    return _warning(problem, f"{sentence} without deregistering.", advice, _workers_path(problem))
 
 
-def _count_finished(points: Iterable[HistoryPoint]) -> int:
-    return sum((point.completed or 0) + (point.failed or 0) for point in points)
+def _silent_workers(problem: Problem) -> Alert:
+    sentence = f"{_named_workers(problem)} {_verb(problem.number, 'has', 'have')} sent no heartbeat for a minute."
+    advice = "Its tasks are rescued. Check whether its process is still running."
+    return _warning(problem, sentence, advice, _workers_path(problem))
 
 
-def _names_of(workers: Sequence[RegisteredWorker]) -> str:
-    names = [worker.name for worker in workers[:NAMED]]
-    more = len(workers) - len(names)
-    listed = ", ".join(names) + (f" and {more} more" if more else "")
-    return f"Worker {listed}" if len(workers) == 1 else f"Workers {listed}"
+def _waiting(problem: Problem) -> Alert:
+    usual = problem.figures["usual_seconds"]
+    usually = f"; usually it takes {_duration(usual)} or less" if usual is not None else ""
+    still = " None of them is running, and none has ended for a minute." if problem.figures["is_standstill"] else ""
+    waited = f"the oldest for {_duration(problem.seconds or 0)}"
+    sentence = (
+        f"{_tasks(problem.number)} of {_roles(problem)} {_verb(problem.number, 'waits', 'wait')}, {waited}{usually}."
+    )
+    which = {"state": "ready", "role": ",".join(problem.roles)}
+    write = _trouble if problem.figures["is_standstill"] else _warning
+    advice = "Start more workers, or check what the present ones run."
+    return write(problem, f"{sentence}{still}", advice, which, _capacity(problem))
 
 
-def _has_or_have(workers: Sequence[RegisteredWorker]) -> str:
-    return "has" if len(workers) == 1 else "have"
+def _growing(problem: Problem) -> Alert:
+    before = f"{problem.figures['before']:,.0f}"
+    grown = f"has grown from {before} to {problem.number:,} tasks within {_duration(problem.seconds or 0)}"
+    which = {"state": "ready", "role": ",".join(problem.roles)}
+    advice = "Start more workers, or enqueue less."
+    return _warning(problem, f"The backlog of {_roles(problem)} {grown}.", advice, which, _capacity(problem))
 
 
-def _claims_or_claim(workers: Sequence[RegisteredWorker]) -> str:
-    return "claims" if len(workers) == 1 else "claim"
+def _backing_off(problem: Problem) -> Alert:
+    why = f": {problem.figures['reason']}" if problem.number == 1 else ""
+    sentence = f"{_named_workers(problem)} {_verb(problem.number, 'claims', 'claim')} no new tasks for now{why}."
+    advice = "Give it fewer slots or more memory, or start another worker."
+    return _warning(problem, sentence, advice, _workers_path(problem))
+
+
+def _stalled_history(problem: Problem) -> Alert:
+    sentence = (
+        f"Nothing has been added to the history for {_duration(problem.seconds or 0)}: failures and growth are hidden."
+    )
+    advice = "Run a worker or a server with maintenance, and check for a transaction that has been open that long."
+    return _warning(problem, sentence, advice, None)
+
+
+def _paused(problem: Problem) -> Alert:
+    by = f" by {problem.figures['by']}" if problem.figures["by"] else ""
+    verb = _verb(len(problem.roles), "is", "are")
+    sentence = f"{_capital(_roles(problem))} {verb} paused{by}; {_wait(problem.number)}."
+    until = (
+        "The pause ends automatically." if problem.figures["until"] else "Resume the role when its tasks can run again."
+    )
+    which = {"state": "ready", "role": ",".join(problem.roles)}
+    return _warning(problem, sentence, until, which, AlertAction(label="Roles", path="/roles"))
+
+
+WRITERS: Mapping[ProblemKind, Callable[[Problem], Alert]] = {
+    ProblemKind.NO_WORKER: _no_worker,
+    ProblemKind.NO_HANDLER: _no_handler,
+    ProblemKind.HANGING: _hanging,
+    ProblemKind.FAILING: _failing,
+    ProblemKind.DEAD_WORKERS: _dead_workers,
+    ProblemKind.SILENT_WORKERS: _silent_workers,
+    ProblemKind.WAITING: _waiting,
+    ProblemKind.GROWING: _growing,
+    ProblemKind.BACKING_OFF: _backing_off,
+    ProblemKind.STALLED_HISTORY: _stalled_history,
+    ProblemKind.PAUSED: _paused,
+}
+
+
+def _alert(  # sizes: the parts of an alert
+    severity: Severity,
+    problem: Problem,
+    sentence: str,
+    advice: str,
+    where: Mapping[str, str] | str | None,
+    action: AlertAction | None = None,
+) -> Alert:
+    path = f"/tasks?{urlencode(where, safe=',:')}" if isinstance(where, Mapping) else where
+    return Alert(
+        severity=severity,
+        sentence=sentence,
+        advice=advice,
+        kind=problem.kind,
+        count=problem.number,
+        since=problem.since,
+        path=path,
+        action=action,
+    )
+
+
+_trouble = partial(_alert, Severity.TROUBLE)
+_warning = partial(_alert, Severity.WARNING)
+
+
+def _bulk(verb: str, which: Mapping[str, str]) -> AlertAction:
+    path = f"/tasks/bulk?{urlencode({'action': verb, **which}, safe=',:')}"
+    return AlertAction(label=f"{_capital(verb)} all…", path=path)
+
+
+def _capacity(problem: Problem) -> AlertAction:
+    which = f"?role={quote(problem.roles[0])}" if len(problem.roles) == 1 else ""
+    return AlertAction(label="Capacity", path=f"/capacity{which}")
+
+
+def _workers_path(problem: Problem) -> str:
+    return f"/admin/workers?{urlencode([('ids', worker) for worker in problem.workers])}"
+
+
+def _named_workers(problem: Problem) -> str:
+    return _capital(_names("worker", problem.figures["names"]))
+
+
+def _roles(problem: Problem) -> str:
+    return _names("role", problem.roles)
+
+
+def _names(noun: str, names: Sequence[str]) -> str:
+    """Return names as words: `role a`, `roles a, b`, `15 roles (a, b, c and 12 more)`."""
+    if len(names) <= NAMED:
+        return f"{noun}{'' if len(names) == 1 else 's'} {', '.join(names)}"
+    return f"{len(names)} {noun}s ({', '.join(names[:NAMED])} and {len(names) - NAMED} more)"
 
 
 def _tasks(number: int) -> str:
-    return "one task waits" if number == 1 else f"{number:,} tasks wait"
+    return f"{number:,} {_verb(number, 'task', 'tasks')}"
 
 
-def _warning(sentence: str, advice: str, path: str | None) -> Alert:
-    return Alert(severity=Severity.WARNING, sentence=sentence, advice=advice, path=path)
+def _workers(number: int) -> str:
+    return f"{number:,} {_verb(number, 'worker', 'workers')}"
+
+
+def _wait(number: int) -> str:
+    return f"{_tasks(number)} {_verb(number, 'waits', 'wait')}"
+
+
+def _runs(number: int) -> str:
+    return f"{_verb(number, 'has', 'have')} been running"
+
+
+def _verb(number: int, one: str, many: str) -> str:
+    return one if number == 1 else many
+
+
+def _duration(seconds: float) -> str:
+    for length, unit in UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1g} s"  # noqa: PLR2004 - two digits
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+    return _capital(text) + ("" if text.endswith((".", "?")) else ".")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from rolecall.model.errors import ConfigError, RoleNotFound, UnknownRole
+from rolecall.model.hints import close_to
 from rolecall.service.database import Database
 from rolecall.sql import insight
 
@@ -32,9 +32,8 @@ async def with_suggestion(error: UnknownRole, database: Database, names: Iterabl
     roles = [role.name for role in await database.run(insight.roles())]
     known = dict.fromkeys([*roles, *await database.run(insight.handler_names())])
     for name in names:
-        close = get_close_matches(name or "", known, n=1) if name not in known else []
-        if close:
-            return UnknownRole(f"{error.problem}; did you mean {close[0]!r}?")
+        if name not in known and (hint := close_to(name or "", known)):
+            return UnknownRole(f"{error.problem}{hint}")
     return error
 
 

@@ -8,17 +8,19 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from rolecall.maintenance.cron import upcoming
-from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan, plan
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.capacity import PlanRequest, RoleCapacity, RolePlan, look_back, plan
 from rolecall.model.schedules import StoredSchedule
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
+from rolecall.service.insight import Insight
 from rolecall.sql import capacity, schedules
 
 MOST_WORKERS = 1_000_000
 MOST_HOURS = 24
 LONGEST_WAIT = 30 * 86_400.0
 HOUR = timedelta(hours=1)
+PAST_MINUTES = 120
 
 
 class Capacity:
@@ -26,6 +28,7 @@ class Capacity:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._insight = Insight(database)
 
     async def list(self) -> list[RoleCapacity]:
         """List all roles, by name."""
@@ -40,7 +43,8 @@ class Capacity:
             runs = await self._runs_ahead(role, terms.hours)
             routine = await self._database.run(schedules.runs_last_hour(role))
             by_hour = [due.get(hour, 0) for hour in range(terms.hours)]
-            return plan(rows, terms, due=by_hour, scheduled=runs, routine=routine)
+            past = look_back(await self._insight.history(role, PAST_MINUTES), rows.ready_tasks)
+            return plan(rows, terms, due=by_hour, scheduled=runs, routine=routine, past=past)
         raise await role_not_found(role, self._database)
 
     async def _runs_ahead(self, role: str, hours: int) -> Sequence[int]:

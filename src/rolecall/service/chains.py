@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rolecall.client.requests import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
-from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ConfigError, WaitTimeout
-from rolecall.model.pages import Page
+from rolecall.model.operator.details import ChainOutline
+from rolecall.model.operator.pages import Page
 from rolecall.model.tasks import Dependent, Task
 from rolecall.service.arguments import require_page
 from rolecall.service.database import Database

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from rolecall.db.run import run_and_async, run_async, translating_errors
 from rolecall.model.audit import Actor, AuditEvent
@@ -22,6 +22,8 @@ from rolecall.telemetry import Emits, Emitter
 T = TypeVar("T")
 # The SQLSTATE of a query that was cancelled because it took too long.
 QUERY_CANCELED = "57014"
+# Seconds in which a database that is not down answers the smallest query.
+PROMPT = 2.0
 Inspection = Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]
 
 
@@ -164,6 +166,24 @@ class PooledDatabase:
         with translating_errors():
             async with self._pool.connection() as connection:
                 await OneConnection(connection, self.actor).note(event, outcome)
+
+    async def find_slowness(self, error: DatabaseUnavailable) -> str | None:
+        """Return why a query failed if it was only slow, as the rest of a sentence. None if the database is away.
+
+        This sends the smallest query on the pool for changes, which slow queries do not occupy.
+        """
+        if error.sqlstate == QUERY_CANCELED:
+            reason = f"took longer than {self._longest_read:g} s" if error.__cause__ is None else "was cancelled"
+        elif isinstance(error.__cause__, PoolTimeout):
+            reason = "found no free connection to the database"
+        else:
+            return None
+        try:
+            async with asyncio.timeout(PROMPT), self._pool.connection() as connection:
+                await connection.execute("select 1")
+        except (psycopg.Error, TimeoutError):
+            return None
+        return reason
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         # Not statement_timeout: behind a pooler, it would stay set for the next client.

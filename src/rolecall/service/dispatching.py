@@ -8,7 +8,7 @@ from rolecall.config import Settings
 from rolecall.db.connect import connect_async
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.dispatcher import Dispatcher
-from rolecall.wake.listener import PostgresTransport
+from rolecall.transport.listener import PostgresTransport
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.session import DatabaseSessions
 

@@ -12,20 +12,23 @@ from rolecall.app.declarations import AppCheck
 from rolecall.db.connect import connect_async
 from rolecall.db.pooler import AsyncConnection
 from rolecall.db.run import run_async, translating_errors
-from rolecall.model.doctor import Diagnosis, Limits, ServerFacts, StaleSlot, Verdict
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.model.findings import Finding, Severity
-from rolecall.service import health_checks
+from rolecall.model.operator.doctor import Diagnosis, Limits, ServerFacts, StaleSlot, Verdict
+from rolecall.model.operator.problems import ProblemKind
+from rolecall.service import alerts, health_checks
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.notifications import NotificationSettings, require_beat
-from rolecall.sql import access, doctor, roles, schedules
-from rolecall.wake.listener import notify, probe_channel
-from rolecall.wake.transport import Reach, Transport
+from rolecall.service.problems import Problems
+from rolecall.sql import access, doctor, roles, schedules, workers
+from rolecall.transport.listener import notify, probe_channel
+from rolecall.transport.transport import Reach, Transport
 
 CHECKS = (
     "autovacuum",
     "clocks",
+    "contested_declarations",
     "duties",
     "endless_keys",
     "expired_leases",
@@ -44,7 +47,7 @@ CHECKS = (
     "retention",
     "search_path",
     "server_version",
-    "stranded_work",
+    "statement_timeout",
     "synchronous_commit",
     "table_care",
     "withdrawn_schedules",
@@ -79,11 +82,12 @@ class Doctor:
         self._handoff = handoff
         self._standby_url = standby_url
 
-    async def examine(self, *, listening: bool = True) -> Diagnosis:
+    async def examine(self, *, listening: bool = True, problems: bool = True) -> Diagnosis:
         """Run every check and sort the findings, worst first. With `listening`, notifications are tested on new
-        connections.
+        connections; without `problems`, those of the pool are left out.
         """
-        found = [finding async for findings in self._findings() for finding in findings]
+        found = list(alerts.findings_of(await Problems(self._database).list() if problems else ()))
+        found += [finding async for findings in self._findings() for finding in findings]
         transport = self._notifications.transport(self._database.dsn) if listening else None
         notification_findings = await self._listen(transport) if transport else []
         found += notification_findings
@@ -94,7 +98,11 @@ class Doctor:
         found.sort(key=lambda finding: finding.severity is not Severity.TROUBLE)
         worst = found[0].severity if found else None
         builtin = CHECKS if listening else tuple(check for check in CHECKS if check != LISTENING)
-        rare = [*([HANDOFF] if handed_over else []), *([STANDBY] if self._standby_url else [])]
+        rare = [
+            *(ProblemKind if problems else []),
+            *([HANDOFF] if handed_over else []),
+            *([STANDBY] if self._standby_url else []),
+        ]
         checks = (*builtin, *rare, *(check.name for check in self._checks))
         by = transport.name if transport and not notification_findings else None
         return Diagnosis(verdict=VERDICTS[worst], findings=found, checks=checks, notifications=by)
@@ -115,15 +123,16 @@ class Doctor:
         run, limits = self._database.run, self._limits
         server, here = await self._read_server()
         yield health_checks.settings(server, limits)
+        yield health_checks.statement_timeouts(await run(doctor.statement_timeouts()), limits)
         yield health_checks.counters(server, limits)
         yield health_checks.snapshots(await run(doctor.oldest_snapshot()), limits)
         yield health_checks.prepared_transactions(await run(doctor.prepared_transactions()), limits)
         yield health_checks.slots(await self._slots(), limits)
         yield health_checks.tables(await run(doctor.tables()))
         yield health_checks.clocks(await run(doctor.clocks()), here, limits)
-        yield health_checks.stranded_work(await run(doctor.stranded_work()))
         yield health_checks.hidden_values(await run(roles.list_handlers()))
         yield health_checks.withdrawn_schedules(await run(schedules.list_()))
+        yield health_checks.contested_declarations(await run(workers.contested_declarations()))
         yield health_checks.partitions(await run(doctor.missing_partitions()))
         yield health_checks.retention(await run(doctor.unpruned_records()), limits)
         yield health_checks.duties(await run(doctor.duties()), limits)

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from rolecall.brokers import RedisAway, RedisLink, RedisRefuses
 from rolecall.config.handoff import HandoffSettings
 from rolecall.handoff.connections import Connections
 from rolecall.handoff.lanes import Band, Lane
 from rolecall.handoff.roll import leader_of, pool_of, read_reclaimed, read_roles, read_workers
 from rolecall.model.handoff import HandoffState, LaneState
-from rolecall.model.why import Cause, CauseKind
+from rolecall.model.operator.why import Cause, CauseKind
 from rolecall.service.database import Database
+from rolecall.transport.brokers import RedisAway, RedisLink, RedisRefuses
 
 NAME = "operator"
 NO_EVICTION = "noeviction"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rolecall.handoff.roll import APART, MIXED
-from rolecall.model.access import ApiKey
-from rolecall.model.doctor import (
+from rolecall.model.findings import Finding, Severity
+from rolecall.model.handlers import DeclaredHandler
+from rolecall.model.handoff import HandoffState
+from rolecall.model.operator.access import ApiKey
+from rolecall.model.operator.doctor import (
     Bound,
     ClockOfWorker,
     DutyState,
@@ -16,15 +19,13 @@ from rolecall.model.doctor import (
     ServerFacts,
     StaleSlot,
     StandbyFacts,
+    StatementTimeout,
     TableAutovacuum,
-    UnclaimedTasks,
     UncountedTasks,
     UnprunedRecords,
 )
-from rolecall.model.findings import Finding, Severity
-from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.handoff import HandoffState
 from rolecall.model.schedules import StoredSchedule
+from rolecall.model.workers import ContestedDeclaration
 
 Findings = Iterator[Finding]
 OURS = "rolecall"
@@ -64,6 +65,14 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
         )
     if not server.autovacuum:
         yield _trouble("autovacuum", "autovacuum is off: the queue becomes slower and slower", "set autovacuum = on")
+
+
+def statement_timeouts(found: list[StatementTimeout], limits: Limits) -> Findings:
+    """Check that the server cancels none of Rolecall's own statements. Workers would repeat them as in an outage."""
+    for each in (timeout for timeout in found if timeout.seconds < limits.statement_timeout):
+        judge = _trouble if each.seconds < limits.statement_timeout_trouble else _warning
+        problem = f"statement_timeout is {each.seconds:g} s for login {each.login} (source: {each.source})"
+        yield judge("statement_timeout", problem, "slow calls fail as in an outage: set it to 0 for this login")
 
 
 def counters(server: ServerFacts, limits: Limits) -> Findings:
@@ -175,17 +184,6 @@ def clocks(found: list[ClockOfWorker], here: float, limits: Limits) -> Findings:
             )
 
 
-def stranded_work(found: list[UnclaimedTasks]) -> Findings:
-    """Check for tasks that no worker would claim."""
-    for work in found:
-        what = f"{work.tasks} due tasks of role {work.role!r} (handler {work.handler!r})"
-        if work.workers:
-            problem = f"{what}: none of the {work.workers} active workers of the role has that handler"
-            yield _trouble("stranded_work", problem, "deploy a release with this handler, or cancel the tasks")
-        else:
-            yield _trouble("stranded_work", f"{what}: no active worker serves the role", "start or resume a worker")
-
-
 def hidden_values(handlers: list[DeclaredHandler]) -> Findings:
     """Check for handlers whose current declaration would show values that an earlier one redacted."""
     for handler in handlers:
@@ -207,6 +205,12 @@ def withdrawn_schedules(schedules: list[StoredSchedule]) -> Findings:
                 f"schedule {schedule.name!r} {state}: {schedule.withdrawn}",
                 f"delete it, or enable it to keep it: rolecall schedules delete {schedule.name}",
             )
+
+
+def contested_declarations(found: list[ContestedDeclaration]) -> Findings:
+    """Check for apps with the same name, and for declarations of several apps with different settings."""
+    for contested in found:
+        yield _warning("contested_declarations", contested.problem, contested.advice)
 
 
 def partitions(missing: list[str]) -> Findings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall.model.errors import ConfigError
-from rolecall.model.history import History, points_of, scale_for
-from rolecall.model.insight import RoleCount
+from rolecall.model.operator.history import History, points_of, scale_for
+from rolecall.model.operator.insight import RoleCount
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
 from rolecall.sql import history, insight, schedules

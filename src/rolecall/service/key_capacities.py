@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError
-from rolecall.model.insight import TaskFilter
 from rolecall.model.keys import KeyCapacity, KeyState
-from rolecall.model.pages import Page, read_text_cursor, write_text_cursor
+from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.pages import Page, read_text_cursor, write_text_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.arguments import require_page
 from rolecall.service.database import Database

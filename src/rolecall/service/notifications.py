@@ -9,10 +9,10 @@ from rolecall.config import Settings
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.sql.statement import Statement
-from rolecall.wake.choice import POSTGRES, choose
-from rolecall.wake.listener import PostgresTransport
-from rolecall.wake.relay import Relay
-from rolecall.wake.transport import BEAT_CHANNEL, NotificationsUnavailable, Reach, Transport
+from rolecall.transport.choice import POSTGRES, choose
+from rolecall.transport.listener import PostgresTransport
+from rolecall.transport.relay import Relay
+from rolecall.transport.transport import BEAT_CHANNEL, NotificationsUnavailable, Reach, Transport
 
 NAME = "relay"
 BEATS_WITHIN = 5.0

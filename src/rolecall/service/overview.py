@@ -7,19 +7,18 @@ from functools import partial
 
 from rolecall.app.declarations import AppCheck
 from rolecall.config.handoff import HandoffSettings
-from rolecall.model.capacity import RoleCapacity, workers_needed
 from rolecall.model.errors import ConfigError
-from rolecall.model.findings import Severity
-from rolecall.model.history import Durations, History
-from rolecall.model.insight import RegisteredWorker
-from rolecall.model.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
+from rolecall.model.operator.capacity import RoleCapacity, workers_needed
+from rolecall.model.operator.history import Durations, History
+from rolecall.model.operator.insight import RegisteredWorker
+from rolecall.model.operator.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
 from rolecall.service import alerts
 from rolecall.service.capacity import Capacity
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
 from rolecall.service.handoff import Handoff
 from rolecall.service.insight import Insight
-from rolecall.service.roles import Roles
+from rolecall.service.problems import Problems
 from rolecall.service.shared import SharedResult
 from rolecall.service.workers import Workers
 from rolecall.sql import overview
@@ -28,12 +27,14 @@ HOUR = 60
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 MINUTE = 60
 LATEST_POINTS = 10
+MOST_PROBLEMS = 5
 
 
 class Overview:
     """The overview of the pool, shared by all viewers. Each part is cached, expensive ones for longer.
 
-    With `patience`, nobody waits longer than that many seconds for expensive parts: the throughput of roles is None,
+    `problems` are all problems of the pool; `alerts` has the five worst ones.
+    With `patience`, callers wait at most that many seconds for expensive parts: the throughput of roles is None,
     and the doctor's findings are empty, until they are known.
     """
 
@@ -49,10 +50,10 @@ class Overview:
             (handoff or Handoff(HandoffSettings(), database)).show, seconds=2.0, patience=patience
         )
         self._loads = SharedResult(lambda: database.run(overview.roles_now()), seconds=2.0)
-        self._roles = SharedResult(Roles(database).list, seconds=2.0)
+        self.problems = SharedResult(Problems(database).list, seconds=5.0)
         self._workers = SharedResult(partial(Workers(database).list, everyone=True), seconds=2.0)
         self._capacity = SharedResult(Capacity(database).list, seconds=5.0, patience=patience)
-        examine = partial(Doctor(database, checks=checks, handoff=handoff).examine, listening=False)
+        examine = partial(Doctor(database, checks=checks, handoff=handoff).examine, listening=False, problems=False)
         self._doctor = SharedResult(examine, seconds=15.0, patience=patience)
         history = Insight(database).history
         self._history = {
@@ -61,33 +62,44 @@ class Overview:
 
     async def show(self, minutes: int = HOUR) -> PoolOverview:
         """Return the state of the pool, with a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
-        if minutes not in SPANS:
-            raise ConfigError(
-                f"must be one of {', '.join(map(str, SPANS))}, got {minutes}", variable="minutes", value=minutes
-            )
-        loads, workers = await self._loads.get(), await self._workers.get()
-        hour, history = await self._history[HOUR].get(), await self._history[minutes].get()
-        capacity, diagnosis = await self._capacity.peek(), await self._doctor.peek()
-        wrong = [
-            *alerts.of_findings(diagnosis.findings if diagnosis else ()),
-            *alerts.of_failures(hour),
-            *alerts.of_workers(workers),
-            *alerts.of_pauses(await self._roles.get(), loads),
-            *alerts.of_history(hour),
-        ]
-        active = [worker for worker in workers if worker.active]
+        history = await self.history(minutes)
+        shown, examined = await self.alerts()
         return PoolOverview(
-            alerts=sorted(wrong, key=_is_bearable),
-            examined=diagnosis is not None,
-            figures=_figures(loads, active, hour),
-            roles=[_outlook(role, active, capacity or ()) for role in loads],
+            alerts=shown,
+            examined=examined,
+            figures=await self.figures(),
+            roles=await self.roles(),
             history=history,
             handoff=await self._handoff.peek(),
         )
 
+    async def alerts(self) -> tuple[list[Alert], bool]:
+        """Return the worst problems and the doctor's findings, and whether it has examined the database."""
+        problems, diagnosis = await self.problems.get(), await self._doctor.peek()
+        findings = alerts.of_findings(diagnosis.findings if diagnosis else ())
+        return [*problems[:MOST_PROBLEMS], *findings], diagnosis is not None
 
-def _is_bearable(alert: Alert) -> bool:
-    return alert.severity is not Severity.TROUBLE
+    async def figures(self) -> PoolFigures:
+        """Return the figures of the pool."""
+        loads, active, hour = await self._loads.get(), await self._active(), await self._history[HOUR].get()
+        return _figures(loads, active, hour)
+
+    async def roles(self) -> list[RoleOutlook]:
+        """Return the state of each role."""
+        loads, active, capacity = await self._loads.get(), await self._active(), await self._capacity.peek()
+        known = {each.role: each for each in capacity or ()}
+        return [_outlook(role, active, known.get(role.role)) for role in loads]
+
+    async def history(self, minutes: int = HOUR) -> History:
+        """Return a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
+        if minutes not in SPANS:
+            raise ConfigError(
+                f"must be one of {', '.join(map(str, SPANS))}, got {minutes}", variable="minutes", value=minutes
+            )
+        return await self._history[minutes].get()
+
+    async def _active(self) -> list[RegisteredWorker]:
+        return [worker for worker in await self._workers.get() if worker.active]
 
 
 def _figures(roles: Sequence[RoleLoad], active: Sequence[RegisteredWorker], hour: History) -> PoolFigures:
@@ -108,8 +120,7 @@ def _latest_waiting(hour: History) -> Durations | None:
     return latest[-1] if latest else None
 
 
-def _outlook(role: RoleLoad, active: Sequence[RegisteredWorker], capacity: Sequence[RoleCapacity]) -> RoleOutlook:
-    known = next((each for each in capacity if each.role == role.role), None)
+def _outlook(role: RoleLoad, active: Sequence[RegisteredWorker], known: RoleCapacity | None) -> RoleOutlook:
     rate = known.tasks_per_worker_hour if known else None
     pending = role.ready + role.scheduled
     serving = known.active_workers if known else sum(_serves(worker, role.role) for worker in active)

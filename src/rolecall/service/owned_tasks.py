@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import NotTheOwner, TaskNotFound
-from rolecall.model.owned import OwnedFilter, OwnedTask
+from rolecall.model.operator.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
 from rolecall.service.database import Database
 from rolecall.service.redaction import redactions, require_complete

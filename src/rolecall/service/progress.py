@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 from rolecall.model.errors import ConfigError, TaskNotFound
-from rolecall.model.live import LiveSnapshot
-from rolecall.model.progress import Progress as TreeProgress
-from rolecall.model.progress import progress_of
+from rolecall.model.operator.live import LiveSnapshot
+from rolecall.model.operator.progress import Progress as TreeProgress
+from rolecall.model.operator.progress import progress_of
 from rolecall.service.database import Database
 from rolecall.sql import progress
 

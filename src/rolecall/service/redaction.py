@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rolecall.model.chains import Chain, ChainPart
-from rolecall.model.details import Document
 from rolecall.model.errors import InvalidPayload
 from rolecall.model.large import is_placeholder, pointers_for_display
+from rolecall.model.operator.details import Document
 from rolecall.model.outcomes import UnstoredResult
 from rolecall.model.redaction import REDACTED, Redaction, union
 from rolecall.model.tasks import Needed, NewTask, Task

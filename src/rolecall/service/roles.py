@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, HandlerNotFound, InvalidPayload, UnknownRole
 from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.insight import DeclaredRole, Pause
-from rolecall.model.misfits import find_mismatch
+from rolecall.model.hints import close_to
+from rolecall.model.operator.insight import DeclaredRole, Pause
+from rolecall.model.operator.misfits import find_mismatch
 from rolecall.model.tasks import NewTask
 from rolecall.service.arguments import role_not_found
 from rolecall.service.database import Database
@@ -26,6 +25,13 @@ class Roles:
     async def list(self) -> list[DeclaredRole]:
         """List all roles, by name."""
         return await self._database.run(insight.roles())
+
+    async def get(self, name: str) -> DeclaredRole:
+        """Return one role. Raises RoleNotFound, with a suggestion."""
+        for role in await self.list():
+            if role.name == name:
+                return role
+        raise await role_not_found(name, self._database)
 
     async def pause(self, name: str, seconds: float | None = None) -> Pause:
         """Pause a role, for a number of seconds or until `resume`. Running tasks continue.
@@ -67,9 +73,7 @@ class Handlers:
         for handler in await self._database.run(roles.list_handlers(name)):
             return handler
         names = await self._database.run(insight.handler_names())
-        close = get_close_matches(name, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise HandlerNotFound(f"no handler named {name!r}{hint}")
+        raise HandlerNotFound(f"no handler named {name!r}{close_to(name, names)}")
 
     async def reveal(self, name: str) -> bool:
         """Stop redacting values that only earlier declarations redacted. Return False if there were none.

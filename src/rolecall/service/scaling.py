@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from rolecall.config import ScalingSettings
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ClusterRefused, ReplicasOutOfBounds, UnknownWorker
-from rolecall.model.scaling import PodWork, Replicas, Scaled, ScaleTarget, WorkloadKind
-from rolecall.scaling import Scaler, scaler_for
+from rolecall.model.operator.scaling import PodWork, Replicas, Scaled, ScaleTarget, WorkloadKind
 from rolecall.service.database import Database
+from rolecall.service.scaler import Scaler, scaler_for
 from rolecall.service.workers import Workers
 from rolecall.sql import capacity
 

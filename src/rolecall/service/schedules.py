@@ -13,7 +13,7 @@ from rolecall.maintenance.cron import Cron, check_schedule, fire_time_ranges, up
 from rolecall.maintenance.duties import fire_cron
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
-from rolecall.model.pages import Page, page_by_id, position
+from rolecall.model.operator.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
 from rolecall.service.arguments import require_page, with_suggestion
 from rolecall.service.database import Database

@@ -13,6 +13,7 @@ from rolecall.service.capacity import Capacity
 from rolecall.service.chains import Chains
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
+from rolecall.service.error_groups import ErrorGroups
 from rolecall.service.handoff import Handoff
 from rolecall.service.insight import Insight
 from rolecall.service.key_capacities import KeyCapacities
@@ -20,6 +21,7 @@ from rolecall.service.maintenance import Maintenance
 from rolecall.service.notifications import NotificationSettings
 from rolecall.service.overview import Overview
 from rolecall.service.owned_tasks import OwnedTasks
+from rolecall.service.problems import Problems
 from rolecall.service.progress import Progress
 from rolecall.service.roles import Handlers, Roles
 from rolecall.service.scaling import Scaling
@@ -55,6 +57,10 @@ class Services:
     @cached_property
     def tasks(self) -> Tasks:
         return Tasks(self._queries, self.handoff)
+
+    @cached_property
+    def error_groups(self) -> ErrorGroups:
+        return ErrorGroups(self._queries, self.tasks)
 
     @cached_property
     def handoff(self) -> Handoff:
@@ -113,6 +119,10 @@ class Services:
             handoff=self.handoff,
             standby_url=self._settings.database.standby_url,
         )
+
+    @cached_property
+    def problems(self) -> Problems:
+        return Problems(self._queries)
 
     @cached_property
     def progress(self) -> Progress:

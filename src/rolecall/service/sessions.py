@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rolecall.model.access import Credentials, LiveSession, LoginAttempt, OpenSession, Session
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import NotAuthenticated, SessionNotFound
+from rolecall.model.operator.access import Credentials, LiveSession, LoginAttempt, OpenSession, Session
 from rolecall.service.access import WRONG_LOGIN, digest_of, login_digests, new_secret
 from rolecall.service.database import Database
 from rolecall.sql import access, sessions
@@ -49,7 +49,7 @@ class Sessions:
         return session
 
     async def list(self, *, idle: float, person_id: int | None = None) -> list[OpenSession]:
-        """List the open sessions of everybody or of one person, newest first."""
+        """List the open sessions of all people or of one person, newest first."""
         return await self._database.run(sessions.sessions(person_id, idle))
 
     async def close(self, digest: bytes) -> None:

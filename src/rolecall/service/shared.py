@@ -2,7 +2,7 @@
 
     get ──► fresh? ──yes──► the cached result
               │ no
-              └──► one query for everybody ──► wait up to `patience` seconds, then use the cached result
+              └──► one query for all callers ──► wait up to `patience` seconds, then use the cached result
 
 Expensive results are kept longer, so that computing them takes only a small share of the time. In all but the largest
 pools, no result is older than a minute.
@@ -67,6 +67,8 @@ class SharedResult(Generic[T]):
     async def _renew(self, patience: float | None) -> None:
         if self._task is None and self._clock() >= self._keep_until:
             self._task = asyncio.create_task(self._answer(), name="rolecall-shared")
+            # Nobody may ask for the result again, for example while the server stops.
+            self._task.add_done_callback(lambda done: done.cancelled() or done.exception())
         task = self._task
         if task is not None:
             await asyncio.wait({task}, timeout=patience)

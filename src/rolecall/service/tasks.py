@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from typing import Any, cast
 
 from rolecall.client.requests import poll_until_async
-from rolecall.model.access import Secret
 from rolecall.model.audit import AuditEvent
-from rolecall.model.causes import causes_of
-from rolecall.model.details import TaskDetail
 from rolecall.model.errors import (
     ConfigError,
     NoFilter,
@@ -22,11 +20,14 @@ from rolecall.model.errors import (
     UnknownRole,
     WaitTimeout,
 )
-from rolecall.model.insight import Attempt, BulkAction, BulkOutcome, TaskFilter, TimelineEntry
-from rolecall.model.pages import Page
+from rolecall.model.operator.access import Secret
+from rolecall.model.operator.causes import causes_of
+from rolecall.model.operator.details import TaskDetail
+from rolecall.model.operator.insight import Attempt, BulkAction, BulkOutcome, TaskFilter, TimelineEntry
+from rolecall.model.operator.pages import Page
+from rolecall.model.operator.why import Why
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
-from rolecall.model.why import Why
 from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
@@ -38,9 +39,10 @@ from rolecall.sql.statement import Statement
 BATCH = 1_000
 MOST_AT_ONCE = 100_000
 MOST_NAMED = 100
+LOWEST_RATE, HIGHEST_RATE = 0.01, 10_000.0
 Verb = Callable[[Sequence[int]], Statement[dict[int, str]]]
 VERBS: Mapping[BulkAction, Verb] = {"retry": tasks.retry, "cancel": tasks.cancel, "delete": tasks.delete}
-STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "retrying")
+STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "hanging", "retrying")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +92,26 @@ class Tasks:
         return await self._database.run(finding.tasks(which))
 
     async def bulk(
-        self, action: BulkAction, which: TaskFilter, *, limit: int = BATCH, dry_run: bool = False
+        self,
+        action: BulkAction,
+        which: TaskFilter,
+        *,
+        limit: int = BATCH,
+        dry_run: bool = False,
+        rate: float | None = None,
     ) -> BulkOutcome:
         """Retry, cancel or delete up to `limit` of the newest tasks that match, one batch per transaction.
 
-        The outcomes are those of `retry`, `cancel` and `delete`. Raises NoFilter, ConfigError, InvalidCursor.
+        With a `rate`, so many of the retried tasks are due each second instead of all at once. The outcomes are those
+        of `retry`, `cancel` and `delete`. Raises NoFilter, ConfigError, InvalidCursor.
         """
         _require_bulk(which, limit)
+        _require_rate(action, rate)
         _require_valid_filter(which)
         ids, more = await _find(self._database, which, limit)
-        detail = {"which": which.conditions(), "limit": limit}
-        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", VERBS[action], ids, detail)
+        verb = VERBS[action] if rate is None else _paced_retry(rate)
+        detail = {"which": which.conditions(), "limit": limit, **({} if rate is None else {"rate": rate})}
+        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", verb, ids, detail)
         return BulkOutcome(
             action=action,
             dry_run=dry_run,
@@ -288,6 +299,21 @@ def _require_bulk(which: TaskFilter, limit: int) -> None:
         raise NoFilter
     if not 1 <= limit <= MOST_AT_ONCE:
         raise ConfigError(f"must be 1 to {MOST_AT_ONCE}, got {limit}", variable="limit", value=limit)
+
+
+def _require_rate(action: BulkAction, rate: float | None) -> None:
+    if rate is None:
+        return
+    if action != "retry":
+        raise ConfigError("only retries have a rate", variable="rate", value=rate)
+    if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        problem = f"must be {LOWEST_RATE:g} to {HIGHEST_RATE:g} tasks a second, got {rate:g}"
+        raise ConfigError(problem, variable="rate", value=rate)
+
+
+def _paced_retry(rate: float) -> Verb:
+    turns = count()
+    return lambda batch: tasks.retry(batch, [next(turns) / rate for _ in batch])
 
 
 def _enqueue_event(batch: Sequence[NewTask]) -> AuditEvent:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rolecall.model.details import Ancestor, ExpandedPhase, Family, Outline, TaskDetail
 from rolecall.model.errors import TaskNotFound
-from rolecall.model.pages import page_by_id, position
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, Family, Outline, TaskDetail
+from rolecall.model.operator.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database
 from rolecall.service.redaction import redact_documents

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import UnknownWorker
-from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter, WorkerGroup
+from rolecall.model.operator.insight import RegisteredWorker, RunningTask, TaskFilter, WorkerGroup
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.workers import WorkerCommand
 from rolecall.service.arguments import LONGEST_PAGE

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-from rolecall.model.access import ApiKey, Credentials, LoginLimits, Person, RequestKey, Scope, StoredResponse
+from rolecall.model.operator.access import ApiKey, Credentials, LoginLimits, Person, RequestKey, Scope, StoredResponse
 from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
 KEY_COLUMNS = ", ".join(ApiKey.__slots__)
@@ -90,12 +90,12 @@ def people() -> Statement[list[Person]]:
 
 
 def remove_person(name: str) -> Statement[bool]:
-    """Remove a person; returns False if nobody has this name."""
+    """Remove a person; returns False if no person has this name."""
     return Statement(query="select rolecall.remove_person(%s::text)", params=(name,), read=single)
 
 
 def set_password(name: str, password_hash: str) -> Statement[bool]:
-    """Change a person's password and end the sessions; returns False if nobody has this name."""
+    """Change a person's password and end the sessions; returns False if no person has this name."""
     query = "select rolecall.set_password(%s::text, %s::text)"
     return Statement(query=query, params=(name, password_hash), read=single)
 
@@ -125,7 +125,7 @@ def welcome_browser(person_id: int, name: bytes, network: bytes, browser: bytes 
 
 
 def unlock_person(name: str) -> Statement[bool]:
-    """Clear the failed logins with this name; returns False if nobody has it."""
+    """Clear the failed logins with this name; returns False if no person has it."""
     return Statement(query="select rolecall.unlock_person(%s::text)", params=(name,), read=single)
 
 

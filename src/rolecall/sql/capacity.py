@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import starmap
 
-from rolecall.model.capacity import RoleCapacity
-from rolecall.model.scaling import PodWork
+from rolecall.model.operator.capacity import RoleCapacity
+from rolecall.model.operator.scaling import PodWork
 from rolecall.sql.statement import Statement, single
 
 COLUMNS = ", ".join(RoleCapacity.__slots__)

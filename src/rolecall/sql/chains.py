@@ -8,12 +8,13 @@ from typing import TypeVar
 
 from rolecall.model.chains import Chain, ChainFilter, ChainNeed, ChainPart, ChainSummary
 from rolecall.model.errors import ChainNotFound
-from rolecall.model.pages import Page, write_cursor
+from rolecall.model.operator.pages import Page, write_cursor
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent, NextTasks, Task
-from rolecall.sql.documents import read_result
+from rolecall.sql.encoding import read_result
 from rolecall.sql.events import DELETED, ENDS
 from rolecall.sql.outside import optional_next_document, result_document
+from rolecall.sql.payload_sizes import check_next
 from rolecall.sql.statement import (
     Readers,
     Row,
@@ -154,9 +155,11 @@ def hold(chain_id: int) -> Statement[int | None]:
 
 def complete(chain_id: int, result: object = None, next_tasks: NextTasks | None = None) -> Statement[str]:
     """Complete the chain's open task without a worker; returns completed, finished or missing."""
+    document = optional_next_document(next_tasks)
     return Statement(
         query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
-        params=(chain_id, result_document(result), optional_next_document(next_tasks)),
+        params=(chain_id, result_document(result), document),
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )

@@ -5,23 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
+from typing import assert_never
 
+from rolecall.model.error_text import clean_error
 from rolecall.model.errors import InvalidTask
-from rolecall.model.outcomes import Report
+from rolecall.model.outcomes import Blocked, Cancelled, Completed, Failed, Misfit, Report, Returned, Snoozed
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import ClaimedTask, Offer
-from rolecall.sql.documents import reports_document
-from rolecall.sql.encoding import NotStorable, encode
+from rolecall.sql.encoding import NotStorable, encode, encode_text
+from rolecall.sql.enqueue import need_item, next_document
 from rolecall.sql.events import ENDS, RESCUED
+from rolecall.sql.payload_sizes import check_reports
 from rolecall.sql.statement import Row, Statement, single
 
 # `payload::text` keeps the driver from decoding JSON, whatever loaders the connection has.
 CLAIM_COLUMNS = (
     "id, fence, attempt, coalesce(max_attempts, 0), role, handler, priority, payload::text, key, chain_id, "
-    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error"
+    "chain_index, scheduled_for, created_at, lease_seconds, timeout_seconds, step, parent_id, last_error, fire_time"
 )
 HELD_BACK = "current_setting('rolecall.held_back', true)"
 CLAIM_PARAMS = "%s::bigint, %s::text[], %s::text[], %s::int, %s::int"
+LONGEST_DELAY = 3e9
 OWNED = "%s::bigint, %s::bigint[], %s::int[]"
 
 
@@ -116,9 +120,11 @@ def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict
 
 def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
     """Finish a batch of claims, all or nothing. Returns the claims that were not simply accepted."""
+    document = reports_document(reports)
     return Statement(
         query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
-        params=(worker_id, reports_document(reports)),
+        params=(worker_id, document),
+        check=check_reports(document),
         read=dict,
         event_kinds=ENDS,
     )
@@ -129,9 +135,11 @@ def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = Fals
 
     Nothing is stored for claims that are returned as `busy`. Send them again, with `apart`.
     """
+    document = reports_document(reports)
     return Statement(
         query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
-        params=(worker_id, reports_document(reports), apart),
+        params=(worker_id, document, apart),
+        check=check_reports(document),
         read=dict,
         event_kinds=ENDS,
     )
@@ -139,9 +147,11 @@ def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = Fals
 
 def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
     """Finish claims in a transaction with other writes. If any claim is returned, it was not accepted: roll back."""
+    document = reports_document(reports)
     return Statement(
         query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
-        params=(worker_id, reports_document(reports)),
+        params=(worker_id, document),
+        check=check_reports(document),
         read=dict,
         event_kinds=ENDS,
     )
@@ -274,3 +284,70 @@ def _read_states(rows: list[Row]) -> dict[int, TaskState]:
 def _only_row(rows: list[Row]) -> tuple[list[int], list[int], float]:
     [(ids, fences, seconds)] = rows
     return ids, fences, seconds
+
+
+def reports_document(reports: Iterable[Report]) -> str:
+    """Return the reports as a JSON array; results, which are JSON text already, are embedded."""
+    return f"[{','.join(map(_report_text, reports))}]"
+
+
+def _report_text(report: Report) -> str:
+    match report:
+        case Completed():
+            return _completed(report)
+        case Failed():
+            return _failed(report)
+        case Snoozed():
+            tail = f"{_when(report)}{_ran(report.ran)}"
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"snoozed"{tail}}}'
+        case Blocked():
+            needs = encode([need_item(need, {}, 0) for need in report.needs])
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"blocked","needs":{needs}{_ran(report.ran)}}}'
+        case Cancelled():
+            tail = f"{_error(report.error)}{_ran(report.ran)}"
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"cancelled"{tail}}}'
+        case Returned():
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"returned"}}'
+        case Misfit():
+            tail = f',"intake":{encode_text(report.intake)}{_error(report.error)}'
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"misfit"{tail}}}'
+        case _:
+            assert_never(report)
+
+
+def _completed(report: Completed) -> str:
+    text = f'{{"id":{report.id},"fence":{report.fence},"outcome":"completed"'
+    if report.result_json is not None:
+        text += f',"result":{report.result_json}'
+    if report.ran is not None:
+        text += f',"ran":{report.ran:.6f}'
+    if report.next_tasks is not None:
+        text += f',"next":{next_document(report.next_tasks)}'
+    return text + "}"
+
+
+def _failed(report: Failed) -> str:
+    text = f'{{"id":{report.id},"fence":{report.fence},"outcome":"failed","reason":{encode_text(report.reason)}'
+    if report.final:
+        text += ',"final":true'
+    text += _when(report)
+    return f"{text}{_error(report.error)}{_ran(report.ran)}}}"
+
+
+def _error(text: str) -> str:
+    return f',"error":{encode_text(clean_error(text))}' if text else ""
+
+
+def _when(report: Failed | Snoozed) -> str:
+    if report.at is not None:
+        return f',"at":"{report.at.isoformat()}"'
+    return "" if report.after is None else f',"after":{_seconds(report.after)}'
+
+
+def _ran(seconds: float | None) -> str:
+    return "" if seconds is None else f',"ran":{seconds:.6f}'
+
+
+def _seconds(seconds: float) -> str:
+    # A delay out of the engine's range would make it reject the report, and the task could never be finished.
+    return f"{min(max(0.0, seconds), LONGEST_DELAY):.6f}"

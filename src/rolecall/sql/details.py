@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.details import Document, Maker, NeedOutcome
 from rolecall.model.errors import TaskNotFound
-from rolecall.model.insight import TimelineEntry
+from rolecall.model.operator.details import Document, Maker, NeedOutcome
+from rolecall.model.operator.insight import TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
-from rolecall.sql.documents import read_result
+from rolecall.sql.encoding import read_result
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import starmap
 from typing import TypeVar
 
-from rolecall.model.doctor import (
+from rolecall.model.operator.doctor import (
     ClockOfWorker,
     DutyState,
     OldSnapshot,
@@ -16,8 +16,8 @@ from rolecall.model.doctor import (
     ServerFacts,
     StaleSlot,
     StandbyFacts,
+    StatementTimeout,
     TableAutovacuum,
-    UnclaimedTasks,
     UncountedTasks,
     UnprunedRecords,
 )
@@ -41,6 +41,28 @@ def server() -> Statement[ServerFacts]:
             " from pg_database where datname = current_database()"
         ),
         read=lambda rows: ServerFacts(*rows[0]),
+    )
+
+
+def statement_timeouts() -> Statement[list[StatementTimeout]]:
+    """Read the `statement_timeout` of this login, and those that are set for the logins of other workers."""
+    return Statement(
+        query=(
+            # The default, because it may be changed for this session only.
+            "select session_user::text, reset_val::float8 / 1000, source from pg_settings"
+            " where name = 'statement_timeout' and reset_val <> '0'"
+            " union all (select distinct on (login.rolname) login.rolname::text, given.seconds, 'user'"
+            " from pg_db_role_setting as setting join pg_roles as login on login.oid = setting.setrole"
+            " cross join unnest(setting.setconfig) as line"
+            " cross join lateral (select split_part(line, '=', 2) as text) as value"
+            " cross join lateral (select case when value.text ~ '^[0-9.]+$' then value.text::float8 / 1000"
+            " else extract(epoch from value.text::interval)::float8 end as seconds) as given"
+            " where line like 'statement_timeout=%%' and login.rolname <> session_user"
+            " and setting.setdatabase in (0, (select oid from pg_database where datname = current_database()))"
+            " and login.rolname in (select login from rolecall.workers where stopped_at is null)"
+            " and given.seconds > 0 order by login.rolname, setting.setdatabase desc)"
+        ),
+        read=_each(StatementTimeout),
     )
 
 
@@ -126,13 +148,6 @@ def clocks() -> Statement[list[ClockOfWorker]]:
             " where active and clock_ahead is not null order by id"
         ),
         read=_each(ClockOfWorker),
-    )
-
-
-def stranded_work() -> Statement[list[UnclaimedTasks]]:
-    """List due tasks that no worker would claim."""
-    return Statement(
-        query="select role, handler, tasks, workers from rolecall.stranded_work()", read=_each(UnclaimedTasks)
     )
 
 

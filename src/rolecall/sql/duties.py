@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import TypeVar
 
-from rolecall.model.workers import DutyStatus
-from rolecall.sql.statement import Statement, ignore_rows
+from rolecall.model.workers import ClockStep, DutyStatus
+from rolecall.sql.statement import Statement, ignore_rows, single
 
 T = TypeVar("T")
 
@@ -17,10 +17,20 @@ def read_status(names: Sequence[str], by: str) -> Statement[DutyStatus]:
     """Read the state of these duties, for the process named `by`."""
     return Statement(
         query=(
-            "select due, next_in, did_last, workers, latest_worker from rolecall.look_at_duties(%s::text[], %s::text)"
+            "select due, next_in, did_last, workers, latest_worker, server_time, clock_steps "
+            "from rolecall.look_at_duties(%s::text[], %s::text)"
         ),
         params=(list(names), by),
         read=lambda rows: next(starmap(DutyStatus, rows)),
+    )
+
+
+def report_clock_step(step: ClockStep) -> Statement[bool]:
+    """Report a step of the server's clock. Returns whether it was applied; another process may have been faster."""
+    return Statement(
+        query="select rolecall.report_clock_step(%s::int, %s::float8, %s::float8, %s::float8)",
+        params=(step.steps, step.seconds, step.after, step.before),
+        read=single,
     )
 
 

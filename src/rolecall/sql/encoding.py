@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from rolecall.model.codecs import encode_value
+from rolecall.model.error_text import clean_error, message_of
+from rolecall.model.outcomes import MARK, UnstoredResult
+from rolecall.sql.statement import from_json
 
 ESCAPED_NUL = "\\u0000"
 # A NUL, and a key that is NaN or infinite.
 SUSPICIOUS = (ESCAPED_NUL, 'nan":', 'inf":')
+MAX_RESULT_BYTES = 1024 * 1024
 SURE = frozenset({str, int, bool, type(None)})
 
 
@@ -27,12 +31,51 @@ def encode(value: object) -> str:
     Dataclasses, Structs, pydantic models, datetimes, UUIDs, Decimals, enums, sets, bytes and types with a codec are
     first converted to JSON values, as in `to_plain`.
     """
-    return _encode_plain(value) or _encode_any(value)
+    try:
+        # Simple values take a tenth of the time.
+        text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
+    except (OverflowError, ValueError, RecursionError):
+        text = ESCAPED_NUL
+    return _encode_any(value) if ESCAPED_NUL in text else text
 
 
 def encode_text(text: str) -> str:
     """Return a text without invalid characters as a JSON string."""
     return json.encoder.encode_basestring(text)
+
+
+class EncodedResult(NamedTuple):
+    """A result as JSON text; if it could not be stored, a marker object and the reason."""
+
+    text: str
+    unstored: str | None = None
+
+
+def encode_result(value: object, *, max_bytes: int = MAX_RESULT_BYTES) -> EncodedResult:
+    """Encode any result of a handler as JSON text."""
+    if isinstance(value, UnstoredResult):
+        return _marker(value.why)
+    try:
+        text = encode(value)
+    except NotStorable as error:
+        return _marker(str(error))
+    except BaseException as error:  # noqa: BLE001 - a result's own code runs in there and may raise anything
+        return _marker(f"{type(error).__name__}: {message_of(error)}")
+    size = len(text.encode())
+    return EncodedResult(text) if size <= max_bytes else _marker(f"{size} bytes exceed the limit of {max_bytes}")
+
+
+def read_result(text: str | None) -> Any:
+    """Decode a result from JSON text; an UnstoredResult if it could not be stored."""
+    value = from_json(text)
+    if isinstance(value, dict) and value.keys() == {"rolecall", "why"} and value["rolecall"] == MARK:
+        return UnstoredResult(value["why"])
+    return value
+
+
+def _marker(why: str) -> EncodedResult:
+    told = clean_error(why)
+    return EncodedResult(encode({"rolecall": MARK, "why": told}), told)
 
 
 def to_plain(value: object, hook: Callable[[Any], object] = encode_value, *, has_plain_keys: bool = False) -> Any:
@@ -70,15 +113,6 @@ def _distinct(pairs: list[tuple[str, object]]) -> None:
         if key in seen:
             raise NotStorable(f"two keys of a dictionary become the same text, {key!r}")
         seen.add(key)
-
-
-def _encode_plain(value: object) -> str | None:
-    """Encode simple values, in a tenth of the time; None for all others."""
-    try:
-        text = msgspec.json.encode(value).decode() if _is_plain(value) else ESCAPED_NUL
-    except (OverflowError, ValueError, RecursionError):
-        return None
-    return None if ESCAPED_NUL in text else text
 
 
 def _is_plain(value: object) -> bool:
@@ -168,7 +202,7 @@ def _rich_problem(value: object, path: str) -> str | None:
     except NotStorable as error:
         return str(error)
     except (TypeError, ValueError, RecursionError):
-        return f"{path or 'the value'} is a {type(value).__name__}, which has no JSON form"
+        return f"{path or 'the value'} has the type {type(value).__name__}, which has no JSON form"
     return _first_problem(plain, path)
 
 

@@ -8,7 +8,7 @@ from time import time
 
 import msgspec
 
-from rolecall.sql.statement import compiled
+from rolecall.sql.statement import Row, compiled
 from rolecall.telemetry import Event, EventType
 from rolecall.telemetry.events import CHAIN_ENDS, SomeTask
 from rolecall.telemetry.groups import Creations, Emission
@@ -73,6 +73,7 @@ class EventCollector:
         # Ids are numbers, so parameters are not needed.
         return COLLECT, COLLECTED.format(",".join(map(str, self.finished_ids)))
 
-    def take(self, collected: str | None) -> None:
+    def take(self, rows: list[Row]) -> None:
         at = time()
+        [[collected]] = rows
         self.events += [each for task in DECODER.decode(collected or "[]") for each in task.events(at)]

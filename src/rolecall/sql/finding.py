@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from rolecall.model.errors import FilterError
-from rolecall.model.insight import TaskFilter
-from rolecall.model.pages import Page, position, write_cursor
+from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.pages import Page, position, write_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.statement import Row, Statement

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rolecall.model.history import Scale, StoredBin
+from rolecall.model.operator.history import Scale, StoredBin
 from rolecall.sql.statement import Row, Statement
 
 COLUMNS = (

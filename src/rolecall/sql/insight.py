@@ -9,7 +9,7 @@ from itertools import starmap
 
 import msgspec
 
-from rolecall.model.insight import (
+from rolecall.model.operator.insight import (
     Attempt,
     DeclaredRole,
     RegisteredWorker,

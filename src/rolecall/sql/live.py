@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from rolecall.model.live import Changes, Horizon, TaskChange
+from rolecall.model.operator.live import Changes, Horizon, TaskChange
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json

@@ -8,9 +8,10 @@ from datetime import datetime
 from rolecall.model.error_text import clean_error
 from rolecall.model.errors import InvalidTask
 from rolecall.model.tasks import NextTasks
-from rolecall.sql.documents import MAX_RESULT_BYTES, next_document
-from rolecall.sql.encoding import NotStorable, encode
+from rolecall.sql.encoding import MAX_RESULT_BYTES, NotStorable, encode
+from rolecall.sql.enqueue import next_document
 from rolecall.sql.events import ENDS, TRIGGERED
+from rolecall.sql.payload_sizes import check_next
 from rolecall.sql.statement import Statement, single
 
 TOKEN_TTL = 7 * 86400.0
@@ -18,9 +19,11 @@ TOKEN_TTL = 7 * 86400.0
 
 def complete(task_id: int, result: object = None, next_tasks: NextTasks | None = None) -> Statement[str]:
     """Complete a task in any open state; returns completed, finished or missing."""
+    document = optional_next_document(next_tasks)
     return Statement(
         query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
-        params=(task_id, result_document(result), optional_next_document(next_tasks)),
+        params=(task_id, result_document(result), document),
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )
@@ -47,9 +50,11 @@ def issue_token(task_id: int, ttl: float) -> Statement[str]:
 
 def complete_by_token(token: str, result: object = None, next_tasks: NextTasks | None = None) -> Statement[int]:
     """Complete the token's task and return its id. Raises InvalidToken."""
+    document = optional_next_document(next_tasks)
     return Statement(
         query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
-        params=(token, result_document(result), optional_next_document(next_tasks)),
+        params=(token, result_document(result), document),
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from rolecall.model.errors import InvalidTask
-from rolecall.model.owned import OwnedFilter, OwnedTask
+from rolecall.model.operator.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
-from rolecall.sql.documents import tasks_document
 from rolecall.sql.encoding import NotStorable, encode
+from rolecall.sql.enqueue import tasks_document
+from rolecall.sql.payload_sizes import check_batch
 from rolecall.sql.statement import Readers, Statement, columns_of, from_json, reader_of, single
 
 READERS: Readers = {"payload": from_json}
@@ -21,10 +22,12 @@ def enqueue(task: NewTask, owner: str, title: str) -> Statement[int]:
         encode(title)
     except NotStorable as error:
         raise InvalidTask(f"the title cannot be stored: {error}") from error
+    document = tasks_document([task])
     return Statement(
         query="select rolecall.enqueue_owned(%s::jsonb -> 0, %s::text, %s::text)",
-        params=(tasks_document([task]), owner, title),
+        params=(document, owner, title),
         read=single,
+        check=check_batch(document),
     )
 
 

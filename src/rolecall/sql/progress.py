@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import starmap
 
-from rolecall.model.live import RoleProgress
-from rolecall.model.progress import ChildCount, Fact, TreeParent
+from rolecall.model.operator.live import RoleProgress
+from rolecall.model.operator.progress import ChildCount, Fact, TreeParent
 from rolecall.model.states import TaskState
 from rolecall.sql.statement import Row, Statement, from_json
 

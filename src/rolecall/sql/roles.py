@@ -9,7 +9,7 @@ from typing import Any
 
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.handlers import DeclaredHandler, ProcedureResult, StoredProcedure
-from rolecall.model.insight import EndedPause, Pause
+from rolecall.model.operator.insight import EndedPause, Pause
 from rolecall.model.redaction import WRITE_ONLY
 from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import ENDS

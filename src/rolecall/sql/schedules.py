@@ -34,7 +34,7 @@ DUE_COLUMNS = ", ".join(DueCron.__slots__)
 
 def put(schedule: Schedule, *, new: bool = False) -> Statement[int]:
     """Store the schedule under its name, or change the existing one unless it must be `new`; returns the id."""
-    document = _document(schedule) | ({"revision": 0} if new else {})
+    document = document_of(schedule) | ({"revision": 0} if new else {})
     return _put(document)
 
 
@@ -47,8 +47,8 @@ def change(name: str, changes: Mapping[str, object], revision: int | None = None
 
 
 def ensure(schedules: Iterable[Schedule]) -> Statement[int]:
-    """Store new and changed declarations and return their number. People's changes are preserved."""
-    documents = ",".join(_encoded(_document(schedule)) for schedule in schedules)
+    """Store new and changed declarations and return their number. Changes made by operators are preserved."""
+    documents = ",".join(_encoded(document_of(schedule)) for schedule in schedules)
     return Statement(query="select rolecall.ensure_schedules(%s::jsonb)", params=(f"[{documents}]",), read=single)
 
 
@@ -155,7 +155,8 @@ def _put(document: Mapping[str, object]) -> Statement[int]:
     return Statement(query="select rolecall.put_schedule(%s::jsonb)", params=(_encoded(document),), read=single)
 
 
-def _document(schedule: Schedule) -> dict[str, object]:
+def document_of(schedule: Schedule) -> dict[str, object]:
+    """Return the fields of a schedule that are not None. Raises InvalidSchedule for a time without a zone."""
     item = {field.name: _plain(getattr(schedule, field.name)) for field in fields(schedule)}
     return {name: value for name, value in item.items() if value is not None}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rolecall.model.access import Credentials, LiveSession, OpenSession, Person, Scope
+from rolecall.model.operator.access import Credentials, LiveSession, OpenSession, Person, Scope
 from rolecall.sql.access import read_person
 from rolecall.sql.statement import Row, Statement, ignore_rows, single
 
@@ -53,7 +53,7 @@ def find_session(digest: bytes, idle: float) -> Statement[tuple[LiveSession, boo
 
 
 def sessions(person_id: int | None, idle: float) -> Statement[list[OpenSession]]:
-    """List the open sessions of one person, or of everybody, newest first."""
+    """List the open sessions of one person, or of all people, newest first."""
     return Statement(
         query=f"select {PUBLIC_ID}, person.name, coalesce(person.scope, 'admin'), session.origin, session.created_at, "
         "session.last_used_at, session.expires_at "

@@ -22,7 +22,8 @@ class Statement(Generic[T]):
     """One SQL statement with its parameters, and the function that turns its rows into a result.
 
     `event_kinds` are the kinds of events that it may cause in addition to its result. The parameters of a statement
-    that `is_confidential` are never written into its text, which the server may log.
+    that `is_confidential` are never written into its text, which the server may log. The `check` is a query that runs
+    first, and raises for parameters that the database would reject.
     """
 
     query: str
@@ -30,6 +31,7 @@ class Statement(Generic[T]):
     read: Callable[[list[Row]], T]
     event_kinds: frozenset[EventType] = frozenset()
     is_confidential: bool = False
+    check: Statement[None] | None = None
 
 
 def ignore_rows(_rows: list[Row]) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Child, Enqueued, Needed, NewTask, TreeNode
-from rolecall.sql.documents import read_result, tasks_document
+from rolecall.sql.encoding import read_result
+from rolecall.sql.enqueue import tasks_document
 from rolecall.sql.events import STORED
+from rolecall.sql.payload_sizes import check_batch
 from rolecall.sql.statement import Row, Statement, from_json, single
 
 
@@ -57,9 +59,11 @@ def traces_of(ids: Sequence[int]) -> Statement[dict[int, list[tuple[str, str]]]]
 
 def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = None) -> Statement[list[Enqueued]]:
     """Add children to a running or waiting task."""
+    document = tasks_document(tasks)
     return Statement(
         query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
-        params=(parent_id, tasks_document(tasks), serial),
+        params=(parent_id, document, serial),
+        check=check_batch(document),
         read=lambda rows: list(map(Enqueued, rows[0][0])),
         event_kinds=STORED,
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rolecall.model.errors import TaskNotFound
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Task, TaskSummary
-from rolecall.sql.documents import read_result
+from rolecall.sql.encoding import read_result
 from rolecall.sql.events import DELETED, ENDS, RETRIED
 from rolecall.sql.statement import (
     Readers,
@@ -38,9 +38,17 @@ def cancel(ids: Iterable[int]) -> Statement[dict[int, str]]:
     return _about_ids("cancel", ids, ENDS)
 
 
-def retry(ids: Iterable[int]) -> Statement[dict[int, str]]:
-    """Retry failed and cancelled tasks; the outcome of each is pending, open, completed, duplicate or missing."""
-    return _about_ids("retry", ids, RETRIED)
+def retry(ids: Iterable[int], delays: Sequence[float] | None = None) -> Statement[dict[int, str]]:
+    """Retry failed and cancelled tasks, now or each after its delay in seconds.
+
+    The outcome of each is pending, open, completed, duplicate or missing.
+    """
+    return Statement(
+        query="select task_id, outcome from rolecall.retry(%s::bigint[], %s::float8[])",
+        params=(list(ids), None if delays is None else list(delays)),
+        read=dict,
+        event_kinds=RETRIED,
+    )
 
 
 def handlers_of(ids: Sequence[int]) -> Statement[dict[int, str]]:

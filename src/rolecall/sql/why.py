@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rolecall.model.why import Situation
+from rolecall.model.operator.why import Situation
 from rolecall.sql.statement import Row, Statement
 
 SITUATIONS = msgspec.json.Decoder(Situation)

@@ -8,11 +8,19 @@ from itertools import starmap
 
 import msgspec
 
-from rolecall.model.workers import Condition, HeartbeatAnswer, Neighbour, ProcessIdentity, WorkerCommand, WorkerInfo
+from rolecall.model.workers import (
+    Condition,
+    ContestedDeclaration,
+    HeartbeatAnswer,
+    Neighbour,
+    ProcessIdentity,
+    WorkerCommand,
+    WorkerInfo,
+)
 from rolecall.sql.encoding import encode
 from rolecall.sql.statement import Row, Statement, firsts, ignore_rows, single
 
-RELEASE_DIGITS = 16
+DIGITS = 16
 
 
 def register(worker: WorkerInfo) -> Statement[int]:
@@ -78,10 +86,15 @@ def record_process(worker_id: int, process: ProcessIdentity | None, sessions: st
     )
 
 
-def declare_release(worker_id: int, app: str, names: Mapping[str, Sequence[str]]) -> Statement[None]:
-    """Record which app a worker runs and what its code declares: names by kind (schedule, key, role, handler)."""
-    document = encode({kind: sorted(names[kind]) for kind in sorted(names)})
-    release = hashlib.sha256(document.encode()).hexdigest()[:RELEASE_DIGITS]
+def declare_release(worker_id: int, app: str, declarations: Mapping[str, Mapping[str, object]]) -> Statement[None]:
+    """Record which app a worker runs and what its code declares: by kind (schedule, key, role, handler), settings by
+    name.
+    """
+    digests = {
+        kind: {name: _digest(settings) if settings else None for name, settings in sorted(by_name.items())}
+        for kind, by_name in sorted(declarations.items())
+    }
+    document, release = encode(digests), _digest(digests)
     return Statement(
         query="select rolecall.declare_release(%s::bigint, %s::text, %s::text, %s::jsonb)",
         params=(worker_id, app, release, document),
@@ -93,6 +106,14 @@ def withdraw_undeclared() -> Statement[list[tuple[str, str, str]]]:
     """Withdraw what no live worker of an app declares any longer; returns app, kind and name of each."""
     return Statement(
         query="select app, kind, name from rolecall.withdraw_undeclared()", read=lambda rows: [(*row,) for row in rows]
+    )
+
+
+def contested_declarations() -> Statement[list[ContestedDeclaration]]:
+    """List the declarations that live workers of several apps make with different settings, and names of two apps."""
+    return Statement(
+        query="select kind, name, apps from rolecall.contested_declarations()",
+        read=lambda rows: list(starmap(ContestedDeclaration, rows)),
     )
 
 
@@ -134,3 +155,7 @@ def deregister(worker_id: int) -> Statement[int]:
 def _read_answer(rows: list[Row]) -> HeartbeatAnswer:
     [(known, command)] = rows
     return HeartbeatAnswer(is_registered=known, command=None if command is None else WorkerCommand(command))
+
+
+def _digest(settings: object) -> str:
+    return hashlib.sha256(encode(settings).encode()).hexdigest()[:DIGITS]

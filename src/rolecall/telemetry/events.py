@@ -215,4 +215,5 @@ def _describe_task(task: TaskFacts, what: str | None) -> str:
 def _describe_roles(data: Mapping[str, object]) -> str:
     roles, way = data.get("roles"), data.get("by")
     named = ", ".join(map(str, roles)) if isinstance(roles, list | tuple) else ""
-    return f"{named or 'all'}, by {way}" if way else named or "all"
+    slots = f" (slots: {data['slots']})" if "slots" in data else ""
+    return f"{named or 'all'}{slots}" + (f", by {way}" if way else "")

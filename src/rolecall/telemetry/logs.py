@@ -29,12 +29,27 @@ RESERVED_KEYS = frozenset({"at", "level", "logger", "message", "error"})
 
 
 def set_up_logging(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Send all records of this process to `stream` (default: stderr), replacing existing handlers."""
+    """Send all records of this process to `stream` (default: stderr), replacing existing handlers.
+
+    The level debug applies to Rolecall and to the packages of `log_package`; other libraries stay at info.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
     text = TextLines(tracebacks=settings.tracebacks)
     handler.addFilter(TaskFilter())
     handler.setFormatter(JsonLines() if settings.format is LogFormat.json else text)
-    logging.basicConfig(handlers=[handler], level=settings.level.upper(), force=True)
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    logging.basicConfig(handlers=[handler], level=max(level, logging.INFO), force=True)
+    logging.getLogger(PACKAGE).setLevel(level)
+
+
+def log_package(module: str) -> None:
+    """Log the package of a module, or a module that is in no package, at Rolecall's level."""
+    logging.getLogger(module.partition(".")[0]).setLevel(logging.getLogger(PACKAGE).level)
+
+
+def lowest_level() -> int:
+    """Return the level below which neither Rolecall nor a library logs anything."""
+    return min(logging.getLogger(name).getEffectiveLevel() for name in (None, PACKAGE))
 
 
 class TextLines(logging.Formatter):

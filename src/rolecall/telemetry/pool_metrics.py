@@ -1,12 +1,13 @@
-"""Metrics of all tasks and duties, read from the database."""
+"""Metrics of all tasks, duties and problems, read from the database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from rolecall.model.doctor import DutyState
-from rolecall.model.overview import RoleGauges
+from rolecall.model.operator.doctor import DutyState
+from rolecall.model.operator.overview import Alert, RoleGauges
+from rolecall.model.operator.problems import ProblemKind
 from rolecall.telemetry.prometheus import Collector, GaugeMetricFamily, Metric
 
 STATUSES = ("ready", "scheduled", "running", "blocked", "waiting")
@@ -15,15 +16,23 @@ STATUSES = ("ready", "scheduled", "running", "blocked", "waiting")
 class PoolMetrics(Collector):
     """Gauges from one snapshot of the database. Without a snapshot, metrics have no values."""
 
-    def __init__(self, roles: Iterable[RoleGauges], now: datetime, duties: Iterable[DutyState] = ()) -> None:
+    def __init__(
+        self,
+        roles: Iterable[RoleGauges],
+        now: datetime,
+        duties: Iterable[DutyState] = (),
+        alerts: Iterable[Alert] | None = None,
+    ) -> None:
         self._roles = list(roles)
         self._duties = list(duties)
+        self._alerts = None if alerts is None else list(alerts)
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the open tasks by role, and the state of maintenance duties."""
+        """Yield the open tasks by role, the state of maintenance duties, and the current problems."""
         yield from self._open_tasks()
         yield from self._duty_runs()
+        yield from self._problems()
 
     def _open_tasks(self) -> Iterator[Metric]:
         tasks = GaugeMetricFamily(
@@ -59,6 +68,20 @@ class PoolMetrics(Collector):
             if duty.succeeded_at is not None:
                 success.add_metric((duty.name,), max(0.0, (self._now - duty.succeeded_at).total_seconds()))
         yield from (failing, success)
+
+    def _problems(self) -> Iterator[Metric]:
+        problems = GaugeMetricFamily(
+            "rolecall_pool_problems", "Current problems of the pool; 0 if there is none of a kind.", labels=("kind",)
+        )
+        age = GaugeMetricFamily(
+            "rolecall_pool_problem_seconds", "How long the oldest problem of a kind has existed.", labels=("kind",)
+        )
+        for kind in ProblemKind if self._alerts is not None else ():
+            found = [alert for alert in self._alerts or () if alert.kind == kind]
+            problems.add_metric((kind,), len(found))
+            begun = [alert.since for alert in found if alert.since is not None]
+            age.add_metric((kind,), max(0.0, (self._now - min(begun)).total_seconds()) if begun else 0.0)
+        yield from (problems, age)
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing, so that registering does not need a snapshot."""

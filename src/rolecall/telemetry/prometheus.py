@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Protocol
 
 from rolecall.extras import missing_extra
-from rolecall.model.errors import ConfigError
 from rolecall.telemetry.events import Event, EventSink, EventType
 from rolecall.telemetry.groups import Place
 from rolecall.telemetry.measures import BUCKETS, DURATIONS, TIMED, WITHOUT_TASK, Tally
 
 try:
-    from prometheus_client import REGISTRY, CollectorRegistry, start_http_server
+    from prometheus_client import REGISTRY, CollectorRegistry
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.metrics_core import Metric
@@ -38,7 +36,6 @@ __all__ = [
     "collector_of",
     "collectors_of",
     "exposition",
-    "serving",
 ]
 
 BY_HANDLER = ("role", "handler")
@@ -118,25 +115,6 @@ def exposition(collectors: Iterable[Collector], accept: str = "") -> tuple[bytes
     """Format metrics and those of the program for an Accept header. Return the body and its content type."""
     encode, content_type = choose_encoder(accept)
     return encode(_registry(collectors)), content_type
-
-
-@contextmanager
-def serving(collectors: Iterable[Collector], host: str, port: int) -> Iterator[int]:
-    """Serve scrapes in a thread until the block ends. Yields the port, which is chosen freely for 0.
-
-    Raises ConfigError if the address cannot be bound.
-    """
-    try:
-        server, thread = start_http_server(port, host, _registry(collectors))
-    except OSError as error:
-        where = f"{host}:{port}"
-        raise ConfigError(f"cannot listen on {where}: {error}", variable="ROLECALL_METRICS", value=where) from error
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _counters(counts: Counter[tuple[EventType, Place]]) -> Iterator[Metric]:

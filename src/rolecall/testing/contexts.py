@@ -23,8 +23,7 @@ from rolecall.model.errors import AlreadyCompleted, ConfigError, HandlerAborted,
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask, NextTasks
 from rolecall.sql import claims
-from rolecall.sql.documents import encode_result
-from rolecall.sql.encoding import to_plain
+from rolecall.sql.encoding import encode_result, to_plain
 from rolecall.sql.outside import TOKEN_TTL
 from rolecall.testing.asking import borrow, in_a_loop
 from rolecall.worker.context import BatchContext, Context
@@ -58,6 +57,7 @@ class AttemptFacts(TypedDict, total=False):
     last_error: str | None
     timeout: float | None
     worker_id: int
+    scheduled_for: datetime
 
 
 class FakeContext(Context, Generic[P, R_co]):
@@ -331,7 +331,7 @@ def _make_claimed_task(handler: HandlerDefinition[..., Any], facts: AttemptFacts
         key=facts.get("key"),
         chain_id=facts.get("chain_id", task_id),
         chain_index=facts.get("chain_index", 0),
-        scheduled_for=now,
+        scheduled_for=facts.get("scheduled_for", now),
         created_at=now,
         lease_seconds=60.0,
         timeout_seconds=facts.get("timeout", in_seconds(handler.settings.timeout)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import sleep
@@ -15,14 +14,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from rolecall.app import App
+from rolecall.config.dsn import without_driver
 from rolecall.db.connect import connect
 from rolecall.db.migrations import ROLECALL, Migrations
 from rolecall.db.migrator import migrate
 from rolecall.model.errors import ConfigError
 
-DRIVER = re.compile(r"^(postgres(?:ql)?)\+\w+://")
-# SQLAlchemy passes query parameters to the driver, and asyncpg has its own name for this one.
-SSL_OF_ASYNCPG = re.compile(r"(^postgres(?:ql)?\+asyncpg://.*[?&])ssl=")
 END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
 MOST_LOOKS = 200
 BETWEEN_LOOKS = 0.001
@@ -96,7 +93,7 @@ def dsn_of(database: object) -> str:
     if not isinstance(url, str):
         problem = "must be a connection string, or an engine or URL of SQLAlchemy"
         raise ConfigError(problem, variable="database", value=type(database).__qualname__)
-    return DRIVER.sub(r"\1://", SSL_OF_ASYNCPG.sub(r"\1sslmode=", url))
+    return without_driver(url)
 
 
 def url_of(database: object, driver: str | None = None) -> str:

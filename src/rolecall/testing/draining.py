@@ -19,6 +19,7 @@ from rolecall.sql.schedules import present
 from rolecall.testing.asking import in_a_loop
 from rolecall.testing.clock import Clock
 from rolecall.testing.databases import dsn_of
+from rolecall.testing.real_time import real_time
 from rolecall.testing.schedules import Session, next_run, store_declarations
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.worker import Worker
@@ -78,14 +79,21 @@ async def drain(  # sizes: each is an argument of the call
     next until no task is left, including retries, snoozes and scheduled tasks. `until` (a moment, or a time from now)
     limits this; the clock stops there. With `schedules`, the database's schedules fire on the way.
 
-    Raises TimeoutError after `timeout` seconds of real time, naming the open tasks, and ValueError for `until` without
-    `clock` or `schedules` without `until`.
+    Raises TimeoutError after `timeout` seconds of real time, also if the test has frozen `time`, and names the open
+    tasks. Raises ValueError for `until` without `clock` or `schedules` without `until`.
     """
     if until is not None and clock is None:
         raise ValueError("until= needs clock=: time passes only when a clock is moved")
     if schedules and until is None:
         raise ValueError("schedules=True needs until=: schedules never end")
     mover = None if clock is None else ClockMover(clock, until)
+    with real_time():
+        return await _drain(app, dsn, options, timeout=timeout, mover=mover, schedules=schedules)
+
+
+async def _drain(
+    app: App, dsn: str, options: WorkerOptions | None, *, timeout: float, mover: ClockMover | None, schedules: bool
+) -> Drained:
     try:
         async with asyncio.timeout(timeout) as limit, await connect_async(dsn_of(dsn), "draining") as connection:
             began = await run_async(connection, present()) if mover is None else mover.begin(connection)
@@ -121,12 +129,13 @@ def drain_sync(  # sizes: those of `drain`
 async def working(app: App, dsn: str, options: WorkerOptions | None = None) -> AsyncIterator[Worker]:
     """Run a worker in the background. When the block ends, it is stopped and its errors are raised."""
     worker = Worker(app, dsn_of(dsn), options or WorkerOptions(slots=4, maintenance=False, poll_interval=0.2))
-    running = asyncio.create_task(worker.run())
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        await running
+    with real_time():
+        running = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await running
 
 
 class ClockMover:

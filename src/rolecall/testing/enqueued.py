@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from rolecall.app import HandlerDefinition
-from rolecall.client.typed_calls import as_declared
+from rolecall.client.requests import as_declared
 from rolecall.model.tasks import NewTask, Task
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement

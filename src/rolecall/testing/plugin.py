@@ -9,6 +9,8 @@ pytest-asyncio, in either mode, or anyio.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -31,6 +33,17 @@ try:
     from pytest_asyncio import fixture as async_fixture
 except ImportError:
     async_fixture: Callable[..., Any] = pytest.fixture  # type: ignore[no-redef]  # anyio takes these
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Handle SIGTERM like Ctrl-C, so that fixtures stop the programs they have started."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        config.add_cleanup(_restore_sigterm)
+
+
+def _restore_sigterm() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def pytest_unconfigure() -> None:

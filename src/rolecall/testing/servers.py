@@ -11,11 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rolecall.app import App
-from rolecall.db.embedded.server import EmbeddedServer
-from rolecall.db.embedded.start import ServerOptions
 from rolecall.db.migrations import ROLECALL
+from rolecall.embedded.server import EmbeddedServer
+from rolecall.embedded.start import ServerOptions
 from rolecall.testing import memory
 from rolecall.testing.databases import TestServer, template
+from rolecall.testing.guard import guard_server
 
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Its data needs neither durability nor much memory.
@@ -29,7 +30,8 @@ def configured_or_embedded(folder: Path) -> Iterator[TestServer]:
         yield TestServer(url)
         return
     in_memory = memory.room()
-    with EmbeddedServer(in_memory or folder, options=THROW_AWAY) as server:
+    home = in_memory or folder
+    with guard_server(home), EmbeddedServer(home, options=THROW_AWAY) as server:
         yield TestServer(server.superuser_dsn(tcp=True), in_memory=in_memory is not None)
 
 

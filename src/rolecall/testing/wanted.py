@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -13,28 +12,14 @@ import msgspec
 from rolecall.app import HandlerDefinition
 from rolecall.model.codecs import encode_value
 from rolecall.model.durations import in_seconds
+from rolecall.model.hints import option_hint, require_options
 from rolecall.model.reading import ReadsResult
-from rolecall.model.tasks import NewTask, Task
+from rolecall.model.tasks import NewTask, Task, TaskOptions
 
 AnyHandler = HandlerDefinition[..., Any] | NewTask | str
 # The stored facts of a task. `after` is relative to the enqueue.
-OPTIONS = frozenset(
-    [
-        "role",
-        "state",
-        "priority",
-        "key",
-        "dedupe_key",
-        "max_attempts",
-        "timeout",
-        "scheduled_for",
-        "after",
-        "on_failure",
-        "parent_id",
-        "chain_id",
-        "origin_id",
-        "attempt",
-    ]
+OPTIONS = {"state", "after", "parent_id", "chain_id", "origin_id", "attempt"} | (
+    TaskOptions.__annotations__.keys() & {field.name for field in fields(Task)}
 )
 CLOSE = timedelta(seconds=1)
 
@@ -115,23 +100,15 @@ def _require_fields(
         )
     # A missing field never matches, unless it is expected to be missing.
     for word in expected.keys() - known_fields.keys() if known_fields and handler.strict else ():
-        raise TypeError(
-            f"{word}= is neither a field of {handler.name!r} nor an option{_close_to(word, {*known_fields, *OPTIONS})}"
-        )
+        hint = option_hint(word, {*known_fields, *OPTIONS})
+        raise TypeError(f"{word}= is neither a field of {handler.name!r} nor an option{hint}")
 
 
 def _require_stored_options(options: Mapping[str, object]) -> None:
-    for word in options.keys() - OPTIONS:
-        hint = _close_to(word, OPTIONS) or f"; the options are {', '.join(sorted(OPTIONS))}"
-        raise TypeError(f"{word}= is not an option of a stored task{hint}")
+    require_options(options, OPTIONS, "a stored task")
     moment = options.get("scheduled_for")
     if isinstance(moment, datetime) and moment.tzinfo is None:
         raise ValueError(f"scheduled_for needs a time zone, got {moment.isoformat()}")
-
-
-def _close_to(word: str, known_names: set[str] | frozenset[str]) -> str:
-    close = get_close_matches(word, known_names, n=1)
-    return f"; did you mean {close[0]}=?" if close else ""
 
 
 def _payload_differences(path: str, expected: Mapping[str, object], found: Mapping[str, object]) -> Iterator[str]:

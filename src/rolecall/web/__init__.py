@@ -24,17 +24,21 @@ async def list_shops(view: Reading) -> Response:
 
 from __future__ import annotations
 
+from rolecall.extras import require
+
+require("web")
+
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.model.insight import TaskFilter
-from rolecall.model.pages import Page, page_by_id, position, write_cursor
+from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.pages import Page, page_by_id, position, write_cursor
 from rolecall.web.application import build
 from rolecall.web.dashboard.navigation import NavigationEntry
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.dependencies import Administers, Anybody, Connections, Connects, Operates, Reads
+from rolecall.web.dependencies import Administers, Anybody, Connections, Connects, Mounted, Operates, Reads
+from rolecall.web.fields.parameters import Body, Id, Limit, Moment, PathId, agreed, with_items
+from rolecall.web.http.problems import Problem, RequestRefused, refuses
 from rolecall.web.idempotency import OperatesOnce
-from rolecall.web.parameters import Body, Id, Limit, Moment, PathId, agreed, with_items
-from rolecall.web.problems import Problem, RequestRefused, refuses
 
 __all__ = [
     "AccessSettings",
@@ -48,6 +52,7 @@ __all__ = [
     "Id",
     "Limit",
     "Moment",
+    "Mounted",
     "NavigationEntry",
     "Operates",
     "OperatesOnce",

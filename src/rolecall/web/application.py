@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import fields
 from importlib.metadata import version
 from operator import attrgetter
+from types import MappingProxyType
 
 from fastapi import APIRouter, Depends, FastAPI
-from fastapi.routing import iter_route_contexts
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from rolecall.app import App
-from rolecall.brokers import connect_redis
 from rolecall.config import AccessSettings, AuthMode, Settings
-from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.connect import connect_async
 from rolecall.db.pooler import Pooler
+from rolecall.db.pools import async_pool
 from rolecall.model.audit import Actor
 from rolecall.model.errors import ConfigError, InvalidDeclaration
 from rolecall.service.database import PooledDatabase
@@ -29,29 +30,31 @@ from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
 from rolecall.sql import doctor, overview
+from rolecall.transport.brokers import RedisAway, connect_redis
 from rolecall.web import documentation
+from rolecall.web.access.identity import ForwardingGuard, KeysAndSessions, LocalToken, NoAuthentication
+from rolecall.web.access.logins import Logins
 from rolecall.web.api import ROUTERS
 from rolecall.web.api.schedules import NewSchedule
 from rolecall.web.dashboard import assets
 from rolecall.web.dashboard.pages import PAGES
 from rolecall.web.dashboard.rendering import Renderer, renderer
 from rolecall.web.dashboard.routing import Pages, answer_pages
-from rolecall.web.dependencies import caller_of, routers_of
-from rolecall.web.http import KnownHosts, SecurityHeaders
+from rolecall.web.dependencies import caller_of, iter_routes, routers_of
+from rolecall.web.fields.aliases import SecondNames
+from rolecall.web.fields.new_tasks import TaskRequest
+from rolecall.web.fields.task_filters import Listing
+from rolecall.web.fields.views import ListedTask, ShownSchedule, ShownTask
+from rolecall.web.http.compression import install_compression
+from rolecall.web.http.limits import Limits
+from rolecall.web.http.problems import PROBLEMS, answer_problems
+from rolecall.web.http.rates import Rates
+from rolecall.web.http.refusals import Refusals
+from rolecall.web.http.requests import KnownHosts, SecurityHeaders
+from rolecall.web.http.shared_rates import SharedRates
 from rolecall.web.idempotency import install_idempotency
-from rolecall.web.identity import ForwardingGuard, KeysAndSessions, LocalToken, NoAuthentication
-from rolecall.web.limits import Limits
-from rolecall.web.logins import Logins
-from rolecall.web.new_tasks import TaskRequest
-from rolecall.web.problems import PROBLEMS, answer_problems
-from rolecall.web.query_words import reject_unknown_parameters
-from rolecall.web.rates import Rates
-from rolecall.web.refusals import Refusals
-from rolecall.web.second_names import SecondNames
-from rolecall.web.shared_rates import SharedRates
+from rolecall.web.query_parameters import reject_unknown_parameters
 from rolecall.web.state import LONGEST_READ, Access, WebState, set_state
-from rolecall.web.task_filters import Listing
-from rolecall.web.views import ListedTask, ShownSchedule, ShownTask
 
 CONNECTIONS = 8
 # Seconds that a request waits for a free connection.
@@ -60,6 +63,8 @@ PATIENCE = 0.1
 # Seconds for which all scrapes get the same gauges.
 GAUGES_EVERY = 15.0
 KNOWN_WORDS = Depends(reject_unknown_parameters)
+# The attribute of a router with the routes that lead to it.
+SHARED = "_rolecall_routes"
 # Fields of the API, which no field alias or constant may shadow.
 OWN_WORDS = frozenset().union(
     *(body.model_fields for body in (TaskRequest, Listing, NewSchedule)),
@@ -95,19 +100,21 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     async def lifespan(_application: FastAPI) -> AsyncIterator[None]:
         async with state.pool, state.reads, state.standby.pool if state.standby else nullcontext():
             writing = asyncio.create_task(state.refusals.run(), name="rolecall-refusals")
-            yield
-            await state.live.close()
-            await state.waits.close()
-            state.refusals.stop()
-            await writing
-            if state.redis is not None:
-                await state.redis.close()
+            try:
+                yield
+            finally:
+                await state.live.close()
+                await state.waits.close()
+                state.refusals.stop()
+                await writing
+                if state.redis is not None:
+                    with suppress(RedisAway):
+                        await state.redis.close()
 
     application = Application(
         title="Rolecall",
         version=version("rolecall"),
         lifespan=lifespan,
-        responses=PROBLEMS,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -120,14 +127,33 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     documentation.complete(application, state.names)
     install_idempotency(application)
     application.add_middleware(Limits, identify=caller_of)
-    for router in (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted):
-        application.include_router(router, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
+    install_compression(application)
+    routers = (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted)
+    for router in routers:
+        application.include_router(router)  # adds its lifespan
+    application.router.routes = [route for router in routers for route in _shared_routes(router)]
+    # Overrides would apply to all applications.
+    application.dependency_overrides = MappingProxyType({})  # type: ignore[assignment]  # so that setting one fails
     return application
+
+
+def _shared_routes(router: APIRouter) -> list[BaseRoute]:
+    """Return the route to a router: with FastAPI before 0.138, its routes.
+
+    All applications share them, so that FastAPI analyses a router once per process. The router owns them, so that all
+    are freed together.
+    """
+    shared: list[BaseRoute] | None = vars(router).get(SHARED)
+    if shared is None:
+        parent = APIRouter(responses=PROBLEMS, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
+        parent.include_router(router)
+        shared = vars(router).setdefault(SHARED, parent.routes)
+    return shared
 
 
 def precompute_routes(application: FastAPI) -> None:
     """Compute what each route takes. Otherwise, the first request would take half a second longer."""
-    deque(iter_route_contexts(application.routes), maxlen=0)
+    deque(iter_routes(application.routes), maxlen=0)
 
 
 def _names(app: App) -> SecondNames:

@@ -8,26 +8,27 @@ Every route of an app's router must declare a scope, so that none is public by m
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import psycopg
-from fastapi import APIRouter, Depends, Request, Security
+from fastapi import APIRouter, Depends, Request, Security, routing
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App
 from rolecall.db.run import translating_errors
-from rolecall.model.access import Caller, Scope
 from rolecall.model.audit import Via
 from rolecall.model.errors import InvalidDeclaration, NotAllowed
+from rolecall.model.operator.access import Caller, Scope
 from rolecall.service.services import Services
 from rolecall.web.state import note_refusal, state_of
 
+# The routes below a list of routes. Older versions of FastAPI copy the routes of an included router into one list.
+iter_routes: Callable[[Iterable[Any]], Iterator[Any]] = getattr(routing, "iter_route_contexts", iter)
 # Documents the header in OpenAPI. Access identifies the caller, by header or by cookie.
 BearerCredentials = Annotated[
     HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="rk_..."))
@@ -113,19 +114,44 @@ def _connections(request: Request) -> Connections:
 Connects = Annotated[Connections, Depends(_connections)]
 
 
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """The dependency that returns the object of a class that the app has mounted with its routers.
+
+    Shop = Annotated[ShopFiles, Depends(Mounted(ShopFiles))]  # app.mount("shop.api:router", ShopFiles(folder))
+
+    Raises LookupError for a class without an object.
+    """
+
+    kind: type[object]
+
+    async def __call__(self, request: Request) -> object:
+        for mount in state_of(request).app.mounts:
+            for each in mount.objects:
+                if isinstance(each, self.kind):
+                    return each
+        raise LookupError(f"the app mounts no {self.kind.__name__}")
+
+
+# Before 0.122, FastAPI does not resolve the annotations of an object with __call__.
+for each_class in (Requires, Mounted):
+    each_class.__call__.__annotations__ = get_type_hints(each_class.__call__, include_extras=True)
+
+
 def routers_of(app: App) -> Iterator[APIRouter]:
     """Yield the app's routers. Raises InvalidDeclaration for anything but a router, and for a route without a scope."""
     for mount in app.mounts:
         router = mount.router()
         if not isinstance(router, APIRouter):
             raise InvalidDeclaration(f"an app mounts FastAPI routers, not a {type(router).__name__}")
-        for route in iter_route_contexts(router.routes):
+        for route in iter_routes(router.routes):
             _require_scope(route)
         yield router
 
 
-def _require_scope(route: RouteContext) -> None:
-    if not (isinstance(route.original_route, APIRoute) and _declares_scope(route.dependant)):
+def _require_scope(route: Any) -> None:
+    dependant = getattr(route, "dependant", None)
+    if not (isinstance(dependant, Dependant) and _declares_scope(dependant)):
         raise InvalidDeclaration(
             f"the route {route.path} has no scope: let it take Reads, Operates, Administers or Anybody of rolecall.web"
         )

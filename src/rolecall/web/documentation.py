@@ -8,22 +8,20 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 
 from rolecall.web.dependencies import Reads
-from rolecall.web.problems import MEDIA_TYPE
-from rolecall.web.second_names import MARK, SecondNames
+from rolecall.web.fields.aliases import MARK, SecondNames
+from rolecall.web.http.problems import REFERENCE, Problem, refuses
 
 router = APIRouter(tags=["document"])
 
-FIRST_REFUSAL = 400
-NOT_FOUND = {
-    "description": "Not Found",
-    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-}
+PROBLEM = Problem.model_json_schema(ref_template=REFERENCE)
+NOT_FOUND = refuses(404)[404]
 
 
 def complete(application: FastAPI, names: SecondNames) -> None:
     """Add to the document what routes need not declare.
 
-    That is the media type of errors, a 404 for every path with a parameter, and the app's field aliases and constants.
+    That is the schema of errors, a 404 for every path with a parameter, and the app's field aliases and constants.
+    FastAPI would build a validator for each error of each route if routes declared the schema as their model.
     """
     declared = application.openapi
 
@@ -32,12 +30,13 @@ def complete(application: FastAPI, names: SecondNames) -> None:
         described = declared()
         for path, operations in described["paths"].items():
             for operation in operations.values():
-                _as_problems(operation["responses"])
                 if "{" in path:
                     operation["responses"].setdefault("404", NOT_FOUND)
                 if operation.pop(MARK, False):
                     operation["parameters"] += [_filter(name) for name in sorted(names.filters)]
-        for schema in described["components"]["schemas"].values():
+        schemas = described["components"]["schemas"]
+        schemas[Problem.__name__] = PROBLEM
+        for schema in schemas.values():
             if schema.pop(MARK, False):
                 _document_names(schema, names)
         return described
@@ -56,13 +55,6 @@ def _document_names(schema: dict[str, Any], names: SecondNames) -> None:
 
 def _filter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
-
-
-def _as_problems(responses: dict[str, Any]) -> None:
-    for status, response in responses.items():
-        content = response.get("content", {})
-        if int(status) >= FIRST_REFUSAL and "application/json" in content:
-            response["content"] = {MEDIA_TYPE: content["application/json"]}
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -23,14 +23,14 @@ from psycopg_pool import AsyncConnectionPool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolecall.db.run import run_async, translating_errors
-from rolecall.model.access import Caller, RequestKey, StoredResponse
 from rolecall.model.errors import RequestUnderWay, RolecallError
+from rolecall.model.operator.access import Caller, RequestKey, StoredResponse
 from rolecall.service.database import InTransaction
 from rolecall.service.services import Services
 from rolecall.sql import access
 from rolecall.telemetry import UntilCommit
 from rolecall.web.dependencies import KnownCaller, Operates, Owns, Requires
-from rolecall.web.problems import problem_of
+from rolecall.web.http.problems import problem_of
 from rolecall.web.state import state_of
 
 HEADER = b"idempotency-key"
@@ -131,8 +131,8 @@ class BufferedAnswer:
 class OnceMiddleware:
     """Middleware that runs each request with a key in one transaction and commits before it responds."""
 
-    def __init__(self, application: ASGIApp) -> None:
-        self._application = application
+    def __init__(self, app: ASGIApp) -> None:
+        self._application = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Only POST is not idempotent already. Streams, which use GET, must not be buffered.

@@ -24,23 +24,23 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from rolecall.app import App
-from rolecall.brokers import RedisAway
 from rolecall.client.requests import new_task
-from rolecall.model.access import ApiKey, Caller, NewApiKey, Person, Scope
 from rolecall.model.dedupe import Dedupe
 from rolecall.model.errors import DatabaseUnavailable, HandlerMissing, NotAllowed
-from rolecall.model.owned import OwnedFilter, OwnedTask
+from rolecall.model.operator.access import ApiKey, Caller, NewApiKey, Person, Scope
+from rolecall.model.operator.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask, TaskOptions
 from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.sql.encoding import encode
+from rolecall.transport.brokers import RedisAway
+from rolecall.web.access.passwords import LONGEST, hash_password
 from rolecall.web.api.access import PRINTABLE
 from rolecall.web.api.health import require_ready
 from rolecall.web.dependencies import Administers, Anybody, Enters, KnownCaller, Owns
+from rolecall.web.fields.parameters import Body, PathId, SearchText, ShortText
+from rolecall.web.http.problems import refuses
 from rolecall.web.idempotency import OwnsOnce
-from rolecall.web.parameters import Body, PathId, SearchText, ShortText
-from rolecall.web.passwords import LONGEST, hash_password
-from rolecall.web.problems import refuses
 from rolecall.web.state import state_of
 
 PREFIX = "/api/own"
@@ -50,12 +50,7 @@ YEAR_MINUTES = 525_600
 LONGEST_PAGE = 100
 FURTHEST = 10_000
 
-own = APIRouter(prefix=PREFIX, tags=["own tasks"])
-
-
-def router() -> APIRouter:
-    """Return the router to mount."""
-    return own
+router = APIRouter(prefix=PREFIX, tags=["own tasks"])
 
 
 class Status(StrEnum):
@@ -116,7 +111,7 @@ class ShownTask(BaseModel):
     updated_at: datetime
 
 
-@own.post("/tasks", status_code=201, responses=refuses(409))
+@router.post("/tasks", status_code=201, responses=refuses(409))
 async def create_task(
     task: TaskRequest, services: OwnsOnce, caller: KnownCaller, request: Request, response: Response
 ) -> ShownTask:
@@ -127,7 +122,7 @@ async def create_task(
     return _view_of(made)
 
 
-@own.get("/tasks")
+@router.get("/tasks")
 async def list_tasks(  # sizes: the query parameters
     services: Enters,
     caller: KnownCaller,
@@ -142,13 +137,13 @@ async def list_tasks(  # sizes: the query parameters
     return list(map(_view_of, await services.owned_tasks.list(which)))
 
 
-@own.get("/tasks/{task_id:int}")
+@router.get("/tasks/{task_id:int}")
 async def show_task(task_id: PathId, services: Enters, caller: KnownCaller) -> ShownTask:
     """Return a task of the caller; 401 for a task of another owner."""
     return _view_of(await services.owned_tasks.get(task_id, caller.owner))
 
 
-@own.delete("/tasks/{task_id:int}", status_code=204, responses=refuses(409))
+@router.delete("/tasks/{task_id:int}", status_code=204, response_model=None, responses=refuses(409))
 async def delete_task(task_id: PathId, services: Owns, caller: KnownCaller) -> None:
     """Delete a task of the caller, including everything below it; 401 for a task of another owner."""
     await services.owned_tasks.delete(task_id, caller.owner)
@@ -205,7 +200,7 @@ class LoginToken(BaseModel):
     expires_at: datetime
 
 
-@own.post("/login")
+@router.post("/login")
 async def log_in(request: Request, shown: Login, _: Anybody) -> LoginToken:
     """Open a session; 429 after too many failures in a row, or from one address."""
     session = await state_of(request).logins.open(request, shown.username, shown.password)
@@ -218,14 +213,14 @@ class UserRequest(Login):
     scope: Annotated[Scope, Field(strict=False)] = Scope.OWN
 
 
-@own.post("/users", status_code=201, responses=refuses(409))
+@router.post("/users", status_code=201, responses=refuses(409))
 async def add_user(user: UserRequest, services: Administers) -> Person:
     """Add a person who can log in, by default with the scope `own`. Requires the scope `admin`."""
     password_hash = await asyncio.to_thread(hash_password, user.password)
     return await services.people.add(user.username, user.scope, password_hash)
 
 
-@own.get("/users")
+@router.get("/users")
 async def list_users(services: Administers) -> list[Person]:
     """List the people who can log in."""
     return await services.people.list()
@@ -258,7 +253,7 @@ class MadeKey(ShownKey):
     api_key: str
 
 
-@own.post("/api-keys", status_code=201)
+@router.post("/api-keys", status_code=201)
 async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
     """Create an API key for the caller. Requires a login, so that no key can renew itself."""
     if caller.person_id is None or caller.key_id is not None:
@@ -270,17 +265,17 @@ async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -
     return MadeKey(**_key(made.key), api_key=made.secret)
 
 
-@own.get("/api-keys")
+@router.get("/api-keys")
 async def list_keys(services: Enters, caller: KnownCaller) -> list[ShownKey]:
     """List the caller's API keys, newest first, including those that expired or were revoked recently."""
     return [ShownKey(**_key(key)) for key in await services.keys.list() if _is_own(key, caller)]
 
 
-@own.delete("/api-keys/{key_id:int}", status_code=204)
+@router.delete("/api-keys/{key_id:int}", status_code=204, response_model=None)
 async def revoke_key(key_id: PathId, services: Enters, caller: KnownCaller) -> None:
     """Revoke an API key; 403 for a key of another owner."""
     if not _is_own(await services.keys.get(key_id), caller):
-        raise NotAllowed(f"API key {key_id} belongs to somebody else")
+        raise NotAllowed(f"API key {key_id} belongs to another person")
     await services.keys.revoke(key_id)
 
 
@@ -300,7 +295,7 @@ class ServerStatus(BaseModel):
     redis: Literal["ok"] | None = None
 
 
-@own.get("/status")
+@router.get("/status")
 async def show_status(request: Request, _: Anybody) -> ServerStatus:
     """Check that the database responds, and Redis if one is configured; 503 with the reason otherwise."""
     state = state_of(request)

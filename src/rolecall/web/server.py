@@ -30,8 +30,8 @@ from rolecall.maintenance.runs import EmittingSession
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
 from rolecall.web.application import build, precompute_routes
-from rolecall.web.http import LOCAL_NAMES, host_of
-from rolecall.web.protocol import Bounds, make_protocol, raise_file_limit
+from rolecall.web.http.protocol import Bounds, make_protocol, raise_file_limit
+from rolecall.web.http.requests import LOCAL_NAMES, host_of
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare

@@ -11,13 +11,12 @@ from fastapi import FastAPI, Request
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App
-from rolecall.brokers import RedisLink
 from rolecall.config import Settings
-from rolecall.model.access import Caller, Session
 from rolecall.model.audit import Actor
-from rolecall.model.doctor import DutyState
-from rolecall.model.errors import NotAllowed
-from rolecall.model.overview import RoleGauges
+from rolecall.model.errors import DatabaseUnavailable, NotAllowed
+from rolecall.model.operator.access import Caller, Session
+from rolecall.model.operator.doctor import DutyState
+from rolecall.model.operator.overview import RoleGauges
 from rolecall.service.database import Database, PooledDatabase
 from rolecall.service.live import Live
 from rolecall.service.overview import Overview
@@ -25,10 +24,12 @@ from rolecall.service.services import Services
 from rolecall.service.shared import SharedResult
 from rolecall.service.standby import Standby
 from rolecall.service.waits import Waits
+from rolecall.transport.brokers import RedisLink
 from rolecall.web.dashboard.rendering import Renderer
-from rolecall.web.events import HEARTBEAT
-from rolecall.web.refusals import Refusals
-from rolecall.web.second_names import SecondNames
+from rolecall.web.fields.aliases import SecondNames
+from rolecall.web.http.events import HEARTBEAT
+from rolecall.web.http.rates import unmap_address
+from rolecall.web.http.refusals import Refusals
 
 LONGEST_READ = 5.0
 # Methods that change nothing.
@@ -114,7 +115,11 @@ class WebState:
         self.standby.note_change(caller.actor.name)
         return self.services(caller)
 
-    def _primary(self, caller: Caller) -> Database:
+    async def find_slowness(self, caller: Caller, error: DatabaseUnavailable) -> str | None:
+        """Return why a query failed if it was only slow, as the rest of a sentence. None if the database is away."""
+        return await self._primary(caller).find_slowness(error)
+
+    def _primary(self, caller: Caller) -> PooledDatabase:
         return PooledDatabase(self.pool, caller.actor, self.reads, LONGEST_READ, self.app.emitter)
 
 
@@ -146,4 +151,4 @@ def note_refusal(
 
 def address_of(request: Request) -> str | None:
     """Return the network address that a request came from, if known."""
-    return request.client.host if request.client else None
+    return unmap_address(request.client.host) if request.client else None

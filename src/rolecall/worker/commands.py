@@ -47,7 +47,6 @@ class CommandFollower:
             self._leaving = None
 
     async def _leave_when_empty(self) -> None:
-        while len(self._in_flight):
-            await self._in_flight.empty.wait()
+        await self._in_flight.wait_until_empty()
         log.info("All held tasks have finished: decommissioned, stopping")
         self._leave()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from time import monotonic
 
 from rolecall.config import failpoints
@@ -13,10 +15,10 @@ from rolecall.model.outcomes import Completed, Failed, Returned
 from rolecall.model.sqlstates import is_fault
 from rolecall.sql import claims
 from rolecall.sql.events import EventCollector
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.transport.waker import Backoff, Waker
 from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask, InFlight, by_worker
+from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.reporting import LogReporter
 from rolecall.worker.session import DatabaseSession, LogThrottle
 
@@ -134,7 +136,11 @@ class Completer:
         if self._interrupted_tasks or (self._is_closing and not self._kept_reports):
             return
         if not self._reports:
-            await self._nap(self._until_next())
+            pause = self._until_next()
+            self._is_resting = True
+            self._bell.forget()
+            await self._bell.wait(pause)
+            self._is_resting = False
         elif self._is_busy and len(self._reports) < GATHER_UP_TO:
             # Under load, waiting a few milliseconds makes batches larger and outcomes several times cheaper.
             await asyncio.sleep(GATHER_FOR)
@@ -144,12 +150,6 @@ class Completer:
             return START_AFTER if all(held.began_at for held in self._unrecorded_starts) else 0.0
         return max(0.0, self._send_again_at - monotonic()) if self._kept_reports else None
 
-    async def _nap(self, seconds: float | None) -> None:
-        self._is_resting = True
-        self._bell.forget()
-        await self._bell.wait(seconds)
-        self._is_resting = False
-
     async def _flush(self) -> None:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
@@ -158,7 +158,7 @@ class Completer:
             batch = []
         begun = self._take_starts(monotonic() - START_AFTER)
         for worker_id, group in by_worker(batch):
-            await self._finish_in_order(worker_id, group)
+            await self._finish(worker_id, group)
         if self._kept_reports and monotonic() >= self._send_again_at:
             await self._send_kept()
         for worker_id, group in by_worker(begun):
@@ -167,11 +167,6 @@ class Completer:
         for worker_id, group in by_worker(interrupted):
             await self._release(worker_id, group)
         self._is_busy = len(self._reports) >= GATHER_FROM
-
-    async def _finish_in_order(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
-        """Store outcomes, but keep those of tasks whose predecessor in a sequence is kept."""
-        free = self._without_followers(group) if self._kept_reports else group
-        return not free or await self._finish(worker_id, free)
 
     def _without_followers(self, batch: Sequence[HeldTask]) -> Sequence[HeldTask]:
         kept = {held.permit for held in self._kept_reports if held.permit is not None}
@@ -193,7 +188,7 @@ class Completer:
             while pending:
                 worker_id, group = next(by_worker(pending[: self._portion]))
                 del pending[: len(group)]
-                if not await self._finish_in_order(worker_id, group):
+                if not await self._finish(worker_id, group):
                     break
                 self._portion = min(MOST_REPORTS, 2 * self._portion)
                 group = []
@@ -216,6 +211,11 @@ class Completer:
             self._kept_reports.sort(key=lambda held: held is failed[0] or (place is not None and held.permit == place))
 
     async def _finish(self, worker_id: int, group: Sequence[HeldTask]) -> bool:
+        """Store outcomes, but keep those of tasks whose predecessor in a sequence is kept."""
+        if self._kept_reports:
+            group = self._without_followers(group)
+            if not group:
+                return True
         try:
             verdicts, collector = await self._send(worker_id, group)
         except RolecallError as error:
@@ -251,7 +251,7 @@ class Completer:
             await self._store_refusal(worker_id, group[0], error)
             return
         for held in group:
-            await self._finish_in_order(worker_id, [held])
+            await self._finish(worker_id, [held])
 
     async def _store_refusal(self, worker_id: int, held: HeldTask, error: RolecallError) -> None:
         task, outcome = held.task, held.report
@@ -289,7 +289,11 @@ class Completer:
                 log.info("The outcome of task %d had been stored before its answer was lost", task_id)
             else:
                 log.info("The outcome of task %d was dropped: %s", task_id, verdict)
-        self._log_reporter.count_outcomes(group, verdicts)
+        stored = [held for held in group if held.task.id not in verdicts] if verdicts else group
+        self._log_reporter.counts.update(type(held.report).__name__.lower() for held in stored)
+        for held in stored:
+            if type(held.report) is Completed and held.report.unstored is not None:
+                self._log_reporter.log_unstored(held, held.report.unstored)
         if self._afterwards.has_calls:
             self._afterwards.make_calls(group, verdicts)
         plain = not verdicts and all(type(held.report) is Completed for held in group)
@@ -344,8 +348,14 @@ class Completer:
             asyncio.get_running_loop().call_later(AGAIN_AFTER, self.give_back, busy)
         done = [held for held in group if held not in busy]
         self._in_flight.drop(done)
-        self._log_reporter.count_released(done)
+        self._log_reporter.counts["released"] += len(done)
         self._events.emit_released(done)
+
+
+def by_worker(held_tasks: Iterable[HeldTask]) -> Iterator[tuple[int, list[HeldTask]]]:
+    """Group tasks by the worker id of their claim. A worker that had to register again has several."""
+    for worker_id, group in groupby(held_tasks, attrgetter("worker_id")):
+        yield worker_id, list(group)
 
 
 def _without_unseen(group: Sequence[HeldTask], verdicts: dict[int, str]) -> dict[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, ParamSpec, TypeVar, overload
@@ -17,12 +16,13 @@ from rolecall.model.errors import AlreadyCompleted, HandlerAborted, LeaseLost
 from rolecall.model.handlers import TaskContext
 from rolecall.model.outcomes import Completed
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import Child, ClaimedTask, IdempotencyKey, Needed, NewTask, NextTasks
+from rolecall.model.tasks import Child, ClaimedTask, Needed, NewTask, NextTasks
 from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql import claims, outside, structure
-from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import encode_result
 from rolecall.sql.events import EventCollector
 from rolecall.telemetry.tracing import step
+from rolecall.worker.attempt_context import AttemptContext
 from rolecall.worker.handler_services import Connection, HandlerServices
 from rolecall.worker.handler_transactions import open_transaction
 from rolecall.worker.in_flight import HeldTask
@@ -35,10 +35,9 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 ACCEPTED_BEFORE = "already"
-log = logging.getLogger("rolecall.task")
 
 
-class Context(TaskContext):
+class Context(AttemptContext):
     """One attempt at one task, as its handler sees it.
 
         async def bill(ctx: Context, customer: int) -> dict[str, int]:
@@ -65,59 +64,9 @@ class Context(TaskContext):
         return self._held.task
 
     @property
-    def task_id(self) -> int:
-        return self._held.task.id
-
-    @property
-    def attempt(self) -> int:
-        """The number of this attempt, from 1."""
-        return self._held.task.attempt
-
-    @property
-    def max_attempts(self) -> int:
-        """The number of attempts after which the task has failed; 0 means unlimited."""
-        return self._held.task.max_attempts
-
-    @property
-    def fence(self) -> int:
-        """The fence of this claim, higher than that of every earlier claim of the task."""
-        return self._held.task.fence
-
-    @property
-    def key(self) -> str | None:
-        return self._held.task.key
-
-    @property
-    def role(self) -> str:
-        return self._held.task.role
-
-    @property
-    def handler(self) -> str:
-        return self._held.task.handler
-
-    @property
     def worker_id(self) -> int:
         """The worker's id in the worker registry."""
         return self._held.worker_id
-
-    @property
-    def chain_id(self) -> int:
-        """The id of the task's chain, which is that of its first task."""
-        return self._held.task.chain_id
-
-    @property
-    def idempotency_key(self) -> IdempotencyKey:
-        """A key with which other systems recognize a repeated request: `id:step`.
-
-        A step with several requests adds a suffix to each: `ctx.idempotency_key("mail")`.
-        """
-        return self._held.task.idempotency_key
-
-    @property
-    def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records contain the task's id, handler and attempt."""
-        task = self._held.task
-        return logging.LoggerAdapter(log, {"task": task.id, "handler": task.handler, "attempt": task.attempt})
 
     @property
     def aborted(self) -> LostReason | None:
@@ -243,8 +192,10 @@ class Context(TaskContext):
 
     def written(self, result: object) -> object:
         """Return a result as JSON values of its declared type, if there is one. Raises ContractBroken."""
-        owes_result = self._contract is not None and is_last_step(self._contract, self.task, self._next)
-        return self._contract.write_result(result) if self._contract and owes_result else result
+        contract = self._contract
+        if contract is None or contract.returns is None or not is_last_step(contract, self.task, self._next):
+            return result
+        return contract.returns.write(result)
 
     def after_commit(self, call: Call) -> None:
         """Call a function after the commit: an async function is awaited, another one runs in a thread.

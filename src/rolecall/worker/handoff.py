@@ -19,7 +19,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 
-from rolecall.brokers import RedisAway
 from rolecall.config import failpoints
 from rolecall.config.handoff import HandoffSettings
 from rolecall.handoff.connections import Connections
@@ -40,9 +39,10 @@ from rolecall.handoff.roll import (
 )
 from rolecall.model.outcomes import Returned
 from rolecall.sql import claims
-from rolecall.wake.waker import Waker
+from rolecall.transport.brokers import RedisAway
+from rolecall.transport.waker import Waker
 from rolecall.worker.in_flight import HeldTask
-from rolecall.worker.producer import Claims, run_timed
+from rolecall.worker.producer import Claims
 from rolecall.worker.registration import Registration
 from rolecall.worker.session import DatabaseSession
 
@@ -234,8 +234,8 @@ class DispatchedClaims:
             else:
                 by_id[entry.task_id].append(entry)
         worker_id = self._registration.worker_id
-        statement = claims.claim_these(worker_id, list(by_id), start)
-        sent_at, (claimed, refused) = await self._session.run_all(lambda connection: run_timed(connection, statement))
+        claimed, refused = await self._session.run(claims.claim_these(worker_id, list(by_id), start))
+        sent_at = self._session.sent_at
         for task in claimed:
             self._entries[task.id, task.fence] = by_id[task.id]
         for task_id, verdict in refused.items():

@@ -45,7 +45,7 @@ class WorkerHealth:
 class Signs:
     """The state of a worker that another thread can observe.
 
-    `lag`: the seconds for which the loop has not turned. `beating`: whether the heartbeat thread runs. `behind`:
+    `lag`: the seconds since the event loop last ran a callback. `beating`: whether the heartbeat thread runs. `behind`:
     the seconds by which the producer is late. `problem`: a database problem, such as no answer or a read-only
     server.
     """
@@ -59,7 +59,7 @@ class Signs:
 
 def judge(signs: Signs) -> WorkerHealth:
     if signs.lag > BLOCKED_FOR:
-        return WorkerHealth(dead=f"its loop has not turned for {signs.lag:.0f} s")
+        return WorkerHealth(dead=f"its event loop has been blocked for {signs.lag:.0f} s")
     if not signs.beating:
         return WorkerHealth(dead="its heartbeat thread has ended")
     if signs.problem is not None:

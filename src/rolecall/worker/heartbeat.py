@@ -12,7 +12,9 @@ from rolecall.maintenance.periodic import Periodic
 from rolecall.model.outcomes import Returned
 from rolecall.model.states import LostReason
 from rolecall.sql import claims
-from rolecall.worker.in_flight import RENEWALS_PER_LEASE, HeldTask, InFlight, by_worker
+from rolecall.worker.blocked_loop import BLOCKED_AFTER, blocking_callback
+from rolecall.worker.completer import by_worker
+from rolecall.worker.in_flight import RENEWALS_PER_LEASE, HeldTask, InFlight
 from rolecall.worker.leases import LeaseKeeper
 from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.registration import Registration
@@ -23,7 +25,6 @@ CLOSING_TIME = 2.0
 LAG_CHECK = 0.2
 RESOURCE_CHECK = 1.0
 USUAL_LEASE = 60.0
-BLOCKED_AFTER = 1.0
 
 log = logging.getLogger("rolecall.worker")
 
@@ -106,6 +107,7 @@ class LagWatch:
         self, loop: asyncio.AbstractEventLoop, in_flight: InFlight, local_queue: LocalQueue, session: DatabaseSession
     ) -> None:
         self._loop = loop
+        self._loop_thread = threading.get_ident()
         self._in_flight = in_flight
         self._queue = local_queue
         self._session = session
@@ -135,9 +137,8 @@ class LagWatch:
         held_tasks = self._in_flight.all()
         if lag > min((held.task.lease_seconds for held in held_tasks), default=USUAL_LEASE) / RENEWALS_PER_LEASE:
             self._warned = True
-            culprits = {held.task.handler for held in held_tasks if held.slot is not None and not held.has_ended}
-            names = ", ".join(sorted(culprits)) or "something"
-            log.warning("The loop has not turned for %.1f s: %s blocks it (make it a plain `def`)", lag, names)
+            text = "The event loop has been blocked for %.1f s by %s at %s (make it a plain `def`)"
+            log.warning(text, lag, *blocking_callback(self._loop, self._loop_thread))
 
     async def _record_starts(self, begun: Sequence[HeldTask]) -> None:
         for worker_id, group in by_worker(begun):
@@ -149,7 +150,8 @@ class LagWatch:
                     held.record_started()
 
     async def _give_back(self, waiting: Sequence[HeldTask], lag: float) -> None:
-        log.warning("The loop has not turned for %.1f s: %d tasks are returned before their start", lag, len(waiting))
+        text = "The event loop has been blocked for %.1f s: %d tasks are returned before their start"
+        log.warning(text, lag, len(waiting))
         for held in waiting:
             held.abort_reason = LostReason.SHUTDOWN  # its lease is no longer renewed
         try:

@@ -6,10 +6,8 @@ import asyncio
 import decimal
 import math
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import Context, ContextVar, copy_context
-from itertools import groupby
-from operator import attrgetter
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
@@ -21,7 +19,6 @@ from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql.events import EventCollector
 from rolecall.telemetry.tracing import Traces
-from rolecall.wake.waker import Waker
 
 RENEWALS_PER_LEASE = 4
 LONGEST_WAIT = 2.0
@@ -80,7 +77,13 @@ class HeldTask:
     `claimed_at` is the time before the claim was sent, so the lease in the database does not end before `claimed_at`
     plus the lease. `renewal_sent_at` is the same for the last renewal; `lease_ends_at` is derived from it. `free_at` is
     the earliest time at which another worker may get the task: the end of the lease, or earlier while the start of
-    the task is not recorded (`rolecall.harmless_claims`).
+    the task is not recorded (`rolecall.harmless_claims`). Its handler must not be called at `start_before` or later,
+    because the task has expired or another worker may get it.
+
+    `must_record_start` means that the start must be recorded before the handler is called: for a task that was lost or
+    returned at least twice without spending an attempt, because it may kill its worker before the start is recorded,
+    and would do so forever. Also for a single attempt that is part of a sequence, and while failpoints are armed, so
+    that the number of attempts in a test does not depend on timing.
     """
 
     __slots__ = (
@@ -100,6 +103,7 @@ class HeldTask:
         "is_given_back",
         "is_started",
         "lease_ends_at",
+        "must_record_start",
         "permit",
         "predecessor",
         "refusal",
@@ -108,6 +112,7 @@ class HeldTask:
         "report",
         "runner",
         "slot",
+        "start_before",
         "task",
         "traces",
         "unseen_completion",
@@ -125,8 +130,10 @@ class HeldTask:
         self.deadline = None if task.timeout_seconds is None else claimed_at + task.timeout_seconds
         # Whether the start is recorded. A task with a single attempt has spent it with the claim.
         self.is_started = task.max_attempts == 1 and not self.is_behind
-        self.plan_renewal(claimed_at)
+        is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM
+        self.must_record_start = not self.is_started and (is_suspect or bool(failpoints.ARMED))
         self.expires_at = math.inf if task.expires_seconds is None else claimed_at + task.expires_seconds
+        self.plan_renewal(claimed_at)
         self.delivered_at = claimed_at  # when it began to wait for a slot
         self.began_at = 0.0  # 0 until the handler is called
         self.slot: RunnerSlot | None = None
@@ -141,18 +148,6 @@ class HeldTask:
         self.after_commit_calls: list[Call] | None = None
         self.traces: Traces = ()  # empty without tracing
         self.collector: EventCollector | None = None  # collects the events of its completion
-
-    @property
-    def must_record_start(self) -> bool:
-        """Whether its start must be recorded before its handler is called.
-
-        True for a task that was lost or returned at least twice without spending an attempt: it may kill its worker
-        before the start is recorded, and would do so forever. Also true for a single attempt that is part of a
-        sequence, and while failpoints are armed, so that the number of attempts in a test does not depend on timing.
-        """
-        task = self.task
-        is_suspect = task.max_attempts == 1 or task.fence - task.attempt >= SUSPECT_FROM
-        return not self.is_started and (is_suspect or bool(failpoints.ARMED))
 
     @property
     def run_seconds(self) -> float:
@@ -178,12 +173,9 @@ class HeldTask:
         """Whether its lease has expired before its deadline, so that another worker may have it."""
         return self.lease_ends_at <= now and (self.deadline is None or self.deadline > now)
 
-    def may_begin(self, now: float) -> bool:
-        """Whether it has not expired and no other worker can have it yet."""
-        return now < min(self.lease_ends_at, self.free_at, self.expires_at)
-
     def record_started(self) -> None:
         self.is_started = True
+        self.must_record_start = False
         self.plan_renewal(self.renewal_sent_at)
 
     def stop_at(self, grace: float) -> float:
@@ -202,20 +194,22 @@ class HeldTask:
         self.free_at = sent_at + sure
         self.renew_at = min(sent_at + sure / RENEWALS_PER_LEASE, deadline)
         self.lease_ends_at = min(sent_at + lease, deadline)
-
-
-def by_worker(held_tasks: Iterable[HeldTask]) -> Iterator[tuple[int, list[HeldTask]]]:
-    """Group tasks by the worker id of their claim. A worker that had to register again has several."""
-    for worker_id, group in groupby(held_tasks, attrgetter("worker_id")):
-        yield worker_id, list(group)
+        self.start_before = min(self.lease_ends_at, self.free_at, self.expires_at)
 
 
 class InFlight:
-    """The held tasks by id. The worker's loop changes it, the heartbeat thread reads it."""
+    """The held tasks by id. The worker's loop changes it, the heartbeat thread reads it.
+
+    The lease keeper looks at the tasks at `next_look_at`, or earlier if `wake_keeper` is called. With `renews_all`, it
+    then renews all leases. `notified_at` is the time of the latest notification of cancelled tasks.
+    """
 
     def __init__(self) -> None:
-        self.empty = Waker()  # nudged when the last task is dropped
-        self._turn_futures: list[asyncio.Future[None]] = []
+        self.next_look_at = math.inf
+        self.notified_at = -math.inf
+        self.renews_all = False
+        self.wake_keeper: Callable[[], None] | None = None
+        self._drop_futures: list[asyncio.Future[None]] = []
         self.on_dropped: Callable[[Iterable[HeldTask]], None] | None = None
         self._held: dict[int, HeldTask] = {}
         self._last_by_permit: dict[Permit, HeldTask] = {}
@@ -226,17 +220,23 @@ class InFlight:
 
     def take(self, held_tasks: Iterable[HeldTask]) -> list[HeldTask]:
         """Add tasks; return the earlier claims on the same tasks that they replace."""
-        replaced = []
+        replaced, is_urgent = [], False
         with self._lock:
             for held in held_tasks:
                 older = self._held.get(held.task.id)
                 if older is not None:
                     replaced.append(older)
                 self._held[held.task.id] = held
+                if held.claimed_at <= self.notified_at:
+                    # This task may have been cancelled during its claim.
+                    self.renews_all = True
+                is_urgent = is_urgent or self.renews_all or held.renew_at < self.next_look_at
                 if held.permit is not None:
                     # A task that got a free permit has no predecessor: the outcome before it is stored.
                     held.predecessor = self._last_by_permit.get(held.permit) if held.is_behind else None
                     self._last_by_permit[held.permit] = held
+        if is_urgent and self.wake_keeper is not None:
+            self.wake_keeper()
         return replaced
 
     def drop(self, held_tasks: Sequence[HeldTask]) -> None:
@@ -248,14 +248,16 @@ class InFlight:
                     held.predecessor = None
                     if self._last_by_permit.get(held.permit) is held:
                         del self._last_by_permit[held.permit]
-        awaited, self._turn_futures = self._turn_futures, []
+        awaited, self._drop_futures = self._drop_futures, []
         for future in awaited:
             if not future.done():
                 future.set_result(None)
         if self.on_dropped is not None:
             self.on_dropped(held_tasks)
-        if not self._held:
-            self.empty.nudge()
+
+    async def wait_until_empty(self) -> None:
+        while self._held:
+            await self._wait_for_drop()
 
     async def wait_for_turn(self, held: HeldTask) -> None:
         """Wait until the outcome of the predecessor in the sequence is stored or given up.
@@ -267,13 +269,16 @@ class InFlight:
         try:
             async with asyncio.timeout(LONGEST_WAIT):
                 while before is not None and self._held.get(before.task.id) is before:
-                    future = asyncio.get_running_loop().create_future()
-                    self._turn_futures.append(future)
-                    await future
+                    await self._wait_for_drop()
         except TimeoutError:
             held.abort_reason = held.abort_reason or LostReason.OUT_OF_TURN
             held.refusal = HandlerAborted(OUT_OF_TURN, reason=held.abort_reason)
             raise held.refusal from None
+
+    async def _wait_for_drop(self) -> None:
+        future = asyncio.get_running_loop().create_future()
+        self._drop_futures.append(future)
+        await future
 
     def all(self) -> list[HeldTask]:
         with self._lock:

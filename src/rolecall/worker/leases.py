@@ -11,7 +11,7 @@ from time import monotonic
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
 from rolecall.sql import claims
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.transport.waker import Backoff, Waker
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, InFlight
 from rolecall.worker.local_queue import LocalQueue
@@ -31,9 +31,9 @@ log = logging.getLogger("rolecall.worker")
 class LeaseKeeper:
     """Renews all due leases in one statement, when a quarter of a lease has passed since its last renewal.
 
-    Runs in the heartbeat thread, so leases are renewed while a handler blocks the worker's loop. `watch` and
-    `renew_all_now` can be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced
-    without the database.
+    Runs in the heartbeat thread, so leases are renewed while a handler blocks the worker's loop. `renew_all_now` can
+    be called from any thread; `on_lost` is called in the heartbeat thread. Deadlines are enforced without the
+    database.
 
     While the database does not answer, a worker with `stop_when_cut_off` aborts handlers `grace` seconds before
     another worker may start their tasks (`HeldTask.stop_at`). Every worker aborts handlers whose start is not
@@ -51,6 +51,7 @@ class LeaseKeeper:
         grace: float = 0.0,
     ) -> None:
         self._in_flight = in_flight
+        in_flight.wake_keeper = self._nudge
         self._session = session
         self._on_lost = on_lost
         self._events = events
@@ -61,23 +62,12 @@ class LeaseKeeper:
         self._waker = Waker()
         self._backoff = Backoff(0.1, 5.0)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._next_renewal_at = math.inf
-        self._notified_at = -math.inf
-        self._renews_all = False
         self._is_closing = False
-
-    def watch(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
-        """Watch newly claimed tasks, which must be in flight already. `sent_at` is the time of the claim."""
-        if sent_at <= self._notified_at:
-            # A notification that arrived during the claim may concern these tasks.
-            self.renew_all_now()
-        elif min(held.renew_at for held in held_tasks) < self._next_renewal_at:
-            self._nudge()
 
     def renew_all_now(self) -> None:
         """Renew all leases at once, because a held task may have been cancelled."""
-        self._notified_at = monotonic()
-        self._renews_all = True
+        self._in_flight.notified_at = monotonic()
+        self._in_flight.renews_all = True
         self._nudge()
 
     def close(self) -> None:
@@ -108,13 +98,15 @@ class LeaseKeeper:
             self._loop.call_soon_threadsafe(self._waker.nudge)
 
     def _until_next(self) -> float:
+        # A task that is taken from here on must not wait for a moment that was computed without it.
+        self._in_flight.next_look_at = math.inf
         # During a renewal only the end of a deadline or lease matters.
         moments = (
             self._stops_at(held) if self._renewal or held.is_safe else min(held.renew_at, self._stops_at(held))
             for held in self._watched_tasks()
         )
-        self._next_renewal_at = min(moments, default=math.inf)
-        return max(0.0, min(self._next_renewal_at - monotonic(), LONGEST_NAP))
+        self._in_flight.next_look_at = next_look_at = min(moments, default=math.inf)
+        return max(0.0, min(next_look_at - monotonic(), LONGEST_NAP))
 
     def _report_overdue(self) -> None:
         now = monotonic()
@@ -133,7 +125,7 @@ class LeaseKeeper:
 
     def _take_due(self) -> list[HeldTask]:
         before = monotonic() + SLACK
-        everything, self._renews_all = self._renews_all, False
+        everything, self._in_flight.renews_all = self._in_flight.renews_all, False
         return [held for held in self._watched_tasks() if not held.is_safe and (everything or held.renew_at <= before)]
 
     async def _renew_each(self, due: Iterable[HeldTask]) -> None:
@@ -154,10 +146,9 @@ class LeaseKeeper:
             claims.renew(worker_id, [(held.task.id, held.task.fence) for held in portion])
         )
         now = monotonic()
-        busy = [held for held in portion if reasons.get(held.task.id) == BUSY]
-        answered = [held for held in portion if reasons.get(held.task.id) != BUSY]
-        for held in busy:
-            # Another transaction has locked the row, so the lease was not renewed.
+        postponed = {held for held in portion if _is_postponed(held, reasons.get(held.task.id), now)}
+        answered = [held for held in portion if held not in postponed]
+        for held in postponed:
             held.renew_at = now + AGAIN_AFTER
         expired = [held for held in answered if held.lease_ran_out(now)]
         for held in answered:
@@ -173,6 +164,15 @@ class LeaseKeeper:
             for held in self._in_flight.all()
             if held.abort_reason is None and not held.is_committed and held not in self._reported_tasks
         )
+
+
+def _is_postponed(held: HeldTask, reason: str | None, now: float) -> bool:
+    """Whether the lease was not renewed, and must be renewed again soon.
+
+    Another transaction has locked the row; or the deadline has passed for the database only. Its clock was set, and
+    `MaintenanceRunner` will move the deadline.
+    """
+    return reason == BUSY or (reason == LostReason.TIMEOUT and held.deadline is not None and now < held.deadline)
 
 
 def _why_overdue(held: HeldTask, now: float) -> LostReason:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from time import monotonic
 
-from rolecall.wake.waker import Waker
+from rolecall.transport.waker import Waker
 from rolecall.worker.in_flight import HeldTask
 from rolecall.worker.places import Sequences
 
@@ -51,17 +51,22 @@ class LocalQueue:
         return len(self.ready) + self.sequences.waiting_count
 
     def take(self) -> HeldTask | None:
-        """Take the next task that may start. Tasks before it that may not start any more are given back."""
+        """Take the next task that may start, and wake the producer if few are left.
+
+        Tasks before it that may not start any more are given back.
+        """
         now, late, next_one = monotonic(), [], None
         with self._lock:
             while self.ready and next_one is None:
                 held = self.ready.popleft()
-                if held.may_begin(now):
+                if now < held.start_before:
                     next_one = held
                 else:
                     late.append(held)
         if late:
             self._give_back_late(late)
+        if next_one is not None and self.waiting_count <= self.call_at:
+            self.call_producer()
         return next_one
 
     def put(self, held_tasks: Iterable[HeldTask]) -> None:
@@ -110,7 +115,7 @@ class LocalQueue:
         if self.waiting_count <= self.call_at:
             self.call_producer()
         now = monotonic()
-        if late := [other for other in alike if not other.may_begin(now)]:
+        if late := [other for other in alike if now >= other.start_before]:
             self._give_back_late(late)
         return [other for other in alike if other not in late]
 
@@ -180,13 +185,13 @@ class Demand:
     __slots__ = (
         "_cap",
         "_clock",
-        "_finished_count",
         "_idle_seconds",
         "_idle_since",
         "_idle_slots",
         "_previous_span",
         "_since",
         "_slots",
+        "finished_count",
     )
 
     def __init__(self, cap: int, slots: int, clock: Callable[[], float] = monotonic) -> None:
@@ -194,7 +199,7 @@ class Demand:
         self._slots = slots
         self._clock = clock
         self._previous_span = (0, 0.0)
-        self._finished_count = 0
+        self.finished_count = 0  # in the current span
         self._since = self._idle_since = clock()
         self._idle_seconds = 0.0
         self._idle_slots = slots
@@ -209,27 +214,21 @@ class Demand:
             self._idle_seconds += self._clock() - self._idle_since
         self._idle_slots -= 1
 
-    def note(self, tasks: int = 1) -> None:
-        self._finished_count += tasks
-
     def prefetch(self) -> int:
-        busy = self._busy()
+        now = self._clock()
+        idle = now - self._idle_since if self._idle_slots == self._slots else 0.0
+        busy = now - self._since - self._idle_seconds - idle
         done_before, busy_before = self._previous_span
-        done, seconds = done_before + self._finished_count, busy_before + busy
+        done, seconds = done_before + self.finished_count, busy_before + busy
         if busy >= SPAN:
             self._begin_span(busy)
         if seconds <= 0:
             return min(GROWTH * done, self._cap)
         return min(int(HORIZON * done / seconds), GROWTH * done, self._cap)
 
-    def _busy(self) -> float:
-        now = self._clock()
-        idle = now - self._idle_since if self._idle_slots == self._slots else 0.0
-        return now - self._since - self._idle_seconds - idle
-
     def _begin_span(self, busy: float) -> None:
-        self._previous_span = (self._finished_count, busy)
-        self._finished_count = 0
+        self._previous_span = (self.finished_count, busy)
+        self.finished_count = 0
         self._since = self._clock()
         self._idle_seconds = 0.0
         if self._idle_slots == self._slots:
@@ -247,19 +246,18 @@ class ClaimLimit:
         self._on_change = on_change
         self._is_drained = False
         self._is_backing_off = False
+        # How many tasks may be claimed now: while the worker runs none, and while it runs some.
+        self.when_idle = self.when_busy = NO_LIMIT
 
     def drain(self, *, on: bool) -> None:
         self._is_drained = on
-        self._on_change()
+        self._change()
 
     def back_off(self, *, on: bool) -> None:
         self._is_backing_off = on
-        self._on_change()
+        self._change()
 
-    def max_claims(self, *, busy: bool) -> int:
-        """Return how many tasks may be claimed now; `busy`: whether the worker runs any."""
-        if self._is_drained:
-            return 0
-        if self._is_backing_off:
-            return 0 if busy else 1
-        return NO_LIMIT
+    def _change(self) -> None:
+        self.when_busy = 0 if self._is_drained or self._is_backing_off else NO_LIMIT
+        self.when_idle = 1 if self._is_backing_off and not self._is_drained else self.when_busy
+        self._on_change()

@@ -9,8 +9,8 @@ from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
 from rolecall.model.workers import MOST_PREFETCH, MOST_SLOTS, require_slots_of_roles
-from rolecall.wake.choice import POSTGRES, parse_notifications
-from rolecall.wake.transport import Transport
+from rolecall.transport.choice import POSTGRES, parse_notifications
+from rolecall.transport.transport import Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,12 +24,13 @@ from rolecall.model.outcomes import (
     Report,
     Snooze,
     Snoozed,
+    StoredElsewhere,
     WaitFor,
 )
 from rolecall.model.redaction import redact_text
 from rolecall.model.states import LostReason
-from rolecall.model.tasks import ClaimedTask, NextTasks
-from rolecall.sql.documents import encode_result
+from rolecall.model.tasks import ClaimedTask, NewTask, NextTasks
+from rolecall.sql.encoding import encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask
@@ -110,7 +111,9 @@ class Outcomes:
         held.report = self._report(held, result, next_tasks)
         if self._tracing is not None and next_tasks is not None and isinstance(held.report, Completed):
             self._tracing.trace_next(next_tasks)
-        self._add(held, [held])
+        if held.task.handler in self._secrets:
+            self._redact_report(held, [held])
+        self._completer.add(held)
 
     def report_error(self, held: HeldTask, error: BaseException, together: Sequence[HeldTask] = ()) -> None:
         if held.abort_reason is not None or held.is_committed or held.has_ended:
@@ -120,7 +123,9 @@ class Outcomes:
         self._emit_if_invalid(held, error)
         verdict = judge(error, self._scrub(together or [held]))
         held.report = self._misfit(held, verdict) or _failure(held, verdict)
-        self._add(held, together or [held])
+        if held.task.handler in self._secrets:
+            self._redact_report(held, together or [held])
+        self._completer.add(held)
 
     def report_abort(self, held: HeldTask) -> None:
         """Report a task that must stop, when its handler has ended, was never called, or is no longer awaited."""
@@ -138,11 +143,9 @@ class Outcomes:
         else:
             self._completer.drop_lost(held)
 
-    def _add(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
-        error = getattr(held.report, "error", "")
-        if error and held.task.handler in self._secrets:
+    def _redact_report(self, held: HeldTask, together: Sequence[HeldTask]) -> None:
+        if error := getattr(held.report, "error", ""):
             held.report = replace(held.report, error=self._redact(error, together))  # type: ignore[type-var]  # only reports with an error get here
-        self._completer.add(held)
 
     def _redact(self, text: str, together: Sequence[HeldTask]) -> str:
         secrets_in = self._secrets.get(together[0].task.handler)
@@ -207,7 +210,7 @@ def check_contract(
 
     The next tasks are those that the step requested, and those that its handler's rule derives from the result.
     Their needs are checked as well. Only the last step must have a result. Raises ContractBroken and
-    InvalidPayload.
+    InvalidPayload. An error of the rule fails the attempt.
     """
     following = NextTasks() if next_tasks is None else next_tasks
     contract = contracts.get(task.handler)
@@ -218,9 +221,13 @@ def check_contract(
         contract.check_earlier_step(following.continuation)
     elif contract is not None:
         require_awaited(result, task.handler)
-        stored = contract.write_result(result)
-        contract.check_continuation(following.continuation)
-        if derived := contract.follow_ups_of(result):
+        derived: Sequence[NewTask] = ()
+        stored = result if contract.returns is None else contract.returns.write(result)
+        if contract.must_continue or following.continuation is not None:
+            contract.check_continuation(following.continuation)
+        if contract.then is not None:
+            derived = tuple(contract.then(result.whole if isinstance(result, StoredElsewhere) else result))
+        if derived:
             following = next_tasks = replace(following, follow_ups=[*following.follow_ups, *derived])
     continuation = filter(None, [following.continuation])
     for new in chain(following.follow_ups, following.children, following.siblings, continuation):
@@ -280,7 +287,7 @@ def unstored_failure(result: object, why: str, *, handler: str, contract: Contra
         require_awaited(result, handler)
     except TypeError as error:
         return error
-    if contract is not None and contract.promises_result:
+    if contract is not None and contract.returns is not None:
         problem = f"result of {handler!r} cannot be stored: {why}"
         return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
     return None

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from rolecall.model.errors import ConfigError
-from rolecall.wake.waker import Backoff, comes_within
+from rolecall.transport.waker import Backoff, comes_within
 from rolecall.worker.health import WorkerHealth
 from rolecall.worker.worker import Worker
 

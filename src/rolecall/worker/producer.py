@@ -4,7 +4,7 @@
        ▲             │
        │             ├─────▶ fewer, and the next task needs a free slot: wait for one
        │             ├─────▶ fewer, and marked idle: wait for a notification or the next poll
-       │             └─────▶ none: mark idle, claim once more, then wait (rolecall.wake)
+       │             └─────▶ none: mark idle, claim once more, then wait (rolecall.transport)
        │
     no demand ──▶ wait until a slot is free or the local queue is half empty
     claim limit is 0 (a command or a back-off) ──▶ wait until it changes, or until no task runs
@@ -22,23 +22,20 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from rolecall.config import failpoints
-from rolecall.db.pooler import AsyncConnection as Connection
-from rolecall.db.run import run_async
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
 from rolecall.model.tasks import ClaimedTask
 from rolecall.sql import claims
-from rolecall.sql.statement import Statement
-from rolecall.wake.waker import Backoff, Pace, Waker
+from rolecall.transport.waker import Backoff, Pace, Waker
 from rolecall.worker.completer import Completer
 from rolecall.worker.in_flight import HeldTask, InFlight
-from rolecall.worker.leases import Aborter, LeaseKeeper
+from rolecall.worker.leases import Aborter
 from rolecall.worker.local_queue import NO_CALL, ClaimLimit, Demand, LocalQueue
 from rolecall.worker.registration import Registration
-from rolecall.worker.reporting import LogReporter
+from rolecall.worker.reporting import log_claims
 from rolecall.worker.runners import HandlerRegistry
 from rolecall.worker.session import DatabaseSession
 from rolecall.worker.slot import Slot
@@ -46,8 +43,6 @@ from rolecall.worker.tracing import TraceLookup
 
 BUSY_AFTER = 0.1
 STALE_AFTER = 0.5
-
-T = TypeVar("T")
 
 log = logging.getLogger("rolecall.worker")
 
@@ -73,7 +68,7 @@ class Producer:
         self._demand = demand
         self._pace = pace
         self.claim_limit = ClaimLimit(self._reconsider)
-        self._backoff = Backoff(0.1, 10.0)
+        self._backoff: Backoff | None = None  # while claims fail
         self._full_claims = 0
         self._is_chosen = False
         self._is_closing = False
@@ -110,12 +105,17 @@ class Producer:
         """Claim and deliver tasks until closed. Errors are logged and the claim is retried."""
         while not self._is_closing:
             self._continues_at = monotonic()
+            self.work.forget()
+            self._queue.room.forget()
             try:
                 await self._claim_or_wait()
             except RolecallError as error:
                 if not self._is_closing:
                     log.warning("Claiming failed, trying again later: %s", error)
-                    await self._wait_for_nudge(self._backoff.next())
+                    self._backoff = self._backoff or Backoff(0.1, 10.0)
+                    delay = self._backoff.next()
+                    self._continues_at = monotonic() + delay
+                    await self.work.wait(delay)
         self._continues_at = math.inf
         with suppress(RolecallError):
             await self._leave_to_others()
@@ -124,7 +124,8 @@ class Producer:
         idle, ahead = sum(not slot.running_tasks for slot in self._slots), self._demand.prefetch()
         # Tasks behind others of their sequence need no slot yet.
         ready, behind = len(self._queue.ready), self._queue.sequences.waiting_count
-        most = self.claim_limit.max_claims(busy=idle < len(self._slots) or ready + behind > 0)
+        is_busy = idle < len(self._slots) or ready + behind > 0
+        most = self.claim_limit.when_busy if is_busy else self.claim_limit.when_idle
         free = max(0, idle - ready)
         wanted = min(free + max(0, ahead - behind - max(0, ready - idle)), most)
         if not most:
@@ -151,21 +152,15 @@ class Producer:
             await self._claims.mark_idle(idle=False)
 
     async def _fill(self, wanted: int, start: int) -> None:
-        self.work.forget()
-        self._queue.room.forget()
         self._is_chosen = False
-        sent_at = monotonic()
         claimed = await self._claims.take(wanted, start, self._queue.sequences.max_length if wanted > start else 1)
-        self._backoff.reset()
-        if claimed:
+        self._backoff = None
+        if any(held.runner.max_tasks > 1 for held in claimed[:start]):
             claimed += await self._claims.take_more(claimed[:start], start)
-            self._delivery.deliver(claimed, sent_at)
-        await self._process_claim(len(claimed), wanted, start)
-
-    async def _process_claim(self, number: int, wanted: int, start: int) -> None:
-        if number:
+        if claimed:
+            self._delivery.deliver(claimed)
             self._pace.found_work()
-        if number >= wanted:
+        if len(claimed) >= wanted:
             await self._note_full_claim(wanted)
             return
         self._full_claims = 0
@@ -174,7 +169,7 @@ class Producer:
             await self._wait_for_room(0)
         elif self._claims.marked_idle:
             await self._wait_for_work()
-        elif not number:
+        elif not claimed:
             await self._claims.mark_idle(idle=True)
 
     async def _note_full_claim(self, wanted: int) -> None:
@@ -191,12 +186,9 @@ class Producer:
             if asked and due == 0:
                 return
             delay = self._pace.next_delay(now, next_due=due)
-            if await self._wait_for_nudge(delay) or not asks or (due is not None and due <= delay):
+            self._continues_at = monotonic() + delay
+            if await self.work.wait(delay) or not asks or (due is not None and due <= delay):
                 return
-
-    async def _wait_for_nudge(self, delay: float) -> bool:
-        self._continues_at = monotonic() + delay
-        return await self.work.wait(delay)
 
     async def _wait_for_room(self, ahead: int) -> None:
         self._queue.call_at = ahead // 2 if ahead else NO_CALL
@@ -236,6 +228,8 @@ class TaskSource(Protocol):
 class Claims:
     """Claims from Postgres, always on the same connection: watermarks are stored per session."""
 
+    polls_due_times = True
+
     def __init__(
         self,
         session: DatabaseSession,
@@ -248,20 +242,11 @@ class Claims:
         self._registration = registration
         self._roles = registration.info.roles
         self._registry = handler_registry
-        self._held_back = False
-
-    @property
-    def held_back(self) -> bool:
-        """Whether the next task, at the last claim, needs a free slot."""
-        return self._held_back
+        self.held_back = False  # at the last claim, the next task needed a free slot
 
     @property
     def marked_idle(self) -> bool:
         return self._registration.idle
-
-    @property
-    def polls_due_times(self) -> bool:
-        return True
 
     def serves(self, role: str) -> bool:
         return not self._roles or role in self._roles
@@ -271,7 +256,7 @@ class Claims:
 
     async def take(self, limit: int, start: int, run: int) -> list[HeldTask]:
         """Claim up to `limit` tasks, best first, and up to `run` per permit; `start` slots are free for them."""
-        claimed, self._held_back = await self._claim(self._registry.names, limit, start, run)
+        claimed, self.held_back = await self._claim(self._registry.names, limit, start, run)
         return claimed
 
     async def take_more(self, held_tasks: Sequence[HeldTask], calls: int) -> list[HeldTask]:
@@ -313,15 +298,9 @@ class Claims:
     ) -> tuple[list[HeldTask], bool]:
         worker_id = self._registration.worker_id
         statement = claims.claim_what_fits(worker_id, self._roles, handlers, limit, start, run)
-        sent_at, (claimed, held_back) = await self._session.run_all(lambda connection: run_timed(connection, statement))
-        return await self.hold(claimed, worker_id, sent_at), held_back
-
-
-async def run_timed(connection: Connection, statement: Statement[T]) -> tuple[float, T]:
-    """Run a claim; return the time before it was sent, with its answer."""
-    # Leases begin with the claim and the answer may be late, so only the time before the statement is safe.
-    sent_at = monotonic()
-    return sent_at, await run_async(connection, statement)
+        claimed, held_back = await self._session.run(statement)
+        # Leases begin with the claim and the answer may be late, so only the time before the statement is safe.
+        return await self.hold(claimed, worker_id, self._session.sent_at), held_back
 
 
 class Delivery:
@@ -332,30 +311,27 @@ class Delivery:
         local_queue: LocalQueue,
         in_flight: InFlight,
         *,
-        keeper: LeaseKeeper,
         completer: Completer,
         aborter: Aborter,
-        log_reporter: LogReporter,
     ) -> None:
         self._queue = local_queue
         self._in_flight = in_flight
-        self._keeper = keeper
         self._completer = completer
         self._aborter = aborter
-        self._log_reporter = log_reporter
         self._check: asyncio.TimerHandle | None = None
 
-    def deliver(self, held_tasks: Sequence[HeldTask], sent_at: float) -> None:
-        """Hold tasks, in claim order, and queue them for the slots. The claim was sent at `sent_at`."""
-        for older in self._in_flight.take(held_tasks):
-            self._aborter.abort(older, LostReason.TAKEN)
-        self._log_reporter.log_claims(held_tasks)
-        now = monotonic()
+    def deliver(self, held_tasks: Sequence[HeldTask]) -> None:
+        """Hold tasks, in claim order, and queue them for the slots."""
+        if log.isEnabledFor(logging.DEBUG):
+            log_claims(held_tasks)
+        now, has_followers = monotonic(), any(held.is_behind for held in held_tasks)
         for held in held_tasks:
             held.delivered_at = now
-        self._queue.put(self._without_out_of_turn(held_tasks))
-        self._keeper.watch(held_tasks, sent_at)
-        self._watch_the_queue()
+        for older in self._in_flight.take(held_tasks):
+            self._aborter.abort(older, LostReason.TAKEN)
+        self._queue.put(self._without_out_of_turn(held_tasks) if has_followers else held_tasks)
+        if self._check is None and self._queue.waiting_count:
+            self._check_later()
 
     def _without_out_of_turn(self, held_tasks: Sequence[HeldTask]) -> Sequence[HeldTask]:
         closed = {
@@ -381,13 +357,13 @@ class Delivery:
         if self._check is not None:
             self._check.cancel()
 
-    def _watch_the_queue(self) -> None:
-        if self._check is None and self._queue.waiting_count:
-            self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
+    def _check_later(self) -> None:
+        self._check = asyncio.get_running_loop().call_later(STALE_AFTER, self._take_back_stale)
 
     def _take_back_stale(self) -> None:
         # Tasks must not wait behind a slow handler while another worker may be idle.
         self._check = None
         if stale := self._queue.take_older(monotonic() - STALE_AFTER):
             self._completer.give_back(stale)
-        self._watch_the_queue()
+        if self._queue.waiting_count:
+            self._check_later()

@@ -75,6 +75,13 @@ class Handler(Callee, Protocol):
         """Call the function for several tasks. Returns an awaitable if `is_async`."""
 
 
+class WritesResult(Protocol):
+    """The declared type of a handler's results."""
+
+    def write(self, value: object) -> object:
+        """Return a result as JSON values. Raises ContractBroken if it is not of the type."""
+
+
 class Contract(Protocol):
     """A handler's contract."""
 
@@ -83,20 +90,22 @@ class Contract(Protocol):
         """Whether the handler has a gather step."""
 
     @property
-    def promises_result(self) -> bool:
-        """Whether the type of the result is declared."""
+    def returns(self) -> WritesResult | None:
+        """The type of the result, if it is declared."""
 
-    def write_result(self, result: object) -> object:
-        """Return the result as JSON values of its declared type. Raises ContractBroken if it does not match."""
+    @property
+    def must_continue(self) -> bool:
+        """Whether the last step must continue the chain."""
 
-    def follow_ups_of(self, result: object) -> Sequence[NewTask]:
-        """Return the follow-ups that the handler's rule derives from a result."""
+    @property
+    def then(self) -> Callable[[Any], Iterable[NewTask]] | None:
+        """The rule that derives follow-ups from the result."""
+
+    def check_continuation(self, task: NewTask | None) -> None:
+        """Raise ContractBroken or InvalidPayload unless the last step continues the chain as declared."""
 
     def check_earlier_step(self, continuation: NewTask | None) -> None:
         """Raise ContractBroken if a step before the last one continues the chain."""
-
-    def check_continuation(self, task: NewTask | None) -> None:
-        """Raise ContractBroken or InvalidPayload if the continuation is not allowed, or is missing."""
 
     def check_needs(self, task: NewTask) -> None:
         """Raise ContractBroken if a task of this handler lacks a required need."""

@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -40,15 +40,25 @@ async def declare_unchecked(session: DutySession, app: Program) -> None:
     await session.run(schedules.ensure(app.schedules.values()))
 
 
-def declared_names(app: Program) -> dict[str, Sequence[str]]:
-    """Return the names of the app's declarations, by kind."""
+def declarations_of(app: Program) -> dict[str, dict[str, object]]:
+    """Return the settings of the app's declarations, by kind and name."""
     declared_roles, handlers = app.declaration()
     return {
-        "role": [str(role["name"]) for role in declared_roles],
-        "handler": [str(handler["name"]) for handler in handlers],
-        "key": list(app.key_capacities),
-        "schedule": list(app.schedules),
+        "role": {str(role["name"]): {name: role[name] for name in role.keys() - {"name"}} for role in declared_roles},
+        "handler": {str(handler["name"]): handler for handler in handlers},
+        "key": dict(app.key_capacities),
+        "schedule": {name: schedules.document_of(schedule) for name, schedule in app.schedules.items()},
     }
+
+
+async def warn_of_other_apps(session: DatabaseSession, app: str) -> None:
+    """Log a warning for each declaration of the app that live workers of another app make with other settings.
+
+    Also if the other app has the same name.
+    """
+    for contested in await session.run(workers.contested_declarations()):
+        if app in contested.apps:
+            log.warning("%s: %s", contested.problem, contested.advice)
 
 
 class Registration:
@@ -81,7 +91,7 @@ class Registration:
     async def register(self, session: DatabaseSession) -> None:
         worker_id = await session.run(workers.register(self.info))
         await session.run(workers.record_intakes(worker_id, self.info.intakes))
-        await session.run(workers.declare_release(worker_id, self._app.name, declared_names(self._app)))
+        await session.run(workers.declare_release(worker_id, self._app.name, declarations_of(self._app)))
         if not self._taken_for_dead:
             await session.run(workers.record_process(worker_id, own_process(), self._known_by()))
         self.worker_id = worker_id

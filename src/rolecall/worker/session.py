@@ -20,15 +20,16 @@ from weakref import WeakSet, ref
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.connect import connect_async
 from rolecall.db.pooler import AsyncConnection as Connection
 from rolecall.db.pooler import Pooler
-from rolecall.db.run import run_async
+from rolecall.db.pools import async_pool
+from rolecall.db.run import run_all_async, run_async
 from rolecall.model.errors import DatabaseReadOnly, DatabaseUnavailable
 from rolecall.model.sqlstates import is_about_statement
 from rolecall.sql.events import EventCollector
 from rolecall.sql.statement import Statement, single
-from rolecall.wake.waker import Backoff, comes_within
+from rolecall.transport.waker import Backoff, comes_within
 
 Connect = Callable[[], Awaitable[Connection]]
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class DatabaseSession:
         self._given_up = asyncio.Event()
         self._log_throttle = LogThrottle()
         self._problem: str | None = None
+        self.sent_at = 0.0  # when the latest statement was last sent, in monotonic seconds
 
     @property
     def problem(self) -> str | None:
@@ -91,9 +93,9 @@ class DatabaseSession:
         Raises DatabaseUnavailable after `give_up`. If `is_divisible`, also raises it when the server cannot execute
         this statement but might execute a smaller one, such as after a statement timeout.
         """
-        return await self.run_all(
-            lambda connection: run_async(connection, statement, collector), is_divisible=is_divisible
-        )
+        question = partial(run_all_async, statements=[statement], collector=collector)
+        [answer] = await self.run_all(question, is_divisible=is_divisible)
+        return answer
 
     async def run_all(self, question: Callable[[Connection], Awaitable[T]], *, is_divisible: bool = False) -> T:
         """Do the same for a function that executes several statements."""
@@ -121,13 +123,15 @@ class DatabaseSession:
             async with asyncio.timeout(self._deadline):
                 if self._connection is None:
                     self._connection = await self._connect()
+                self.sent_at = monotonic()
                 answer = await question(self._connection)
         except TimeoutError:
             problem = f"no answer within {self._deadline:g} s"
             raise DatabaseUnavailable(problem) from None
         except OSError as error:
             raise DatabaseUnavailable(str(error)) from error
-        self._note_answer()
+        if self._problem is not None:
+            self._note_recovery()
         return answer
 
     async def _drop(self) -> None:
@@ -147,11 +151,10 @@ class DatabaseSession:
         else:
             log.log(level, "The database does not answer on connection %r, trying again: %s", self._name, error)
 
-    def _note_answer(self) -> None:
-        if self._problem is not None:
-            log.info("The database answers again on connection %r", self._name)
-            self._problem = None
-            self._log_throttle = LogThrottle()
+    def _note_recovery(self) -> None:
+        log.info("The database answers again on connection %r", self._name)
+        self._problem = None
+        self._log_throttle = LogThrottle()
         self._backoff.reset()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from time import monotonic
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
@@ -49,15 +48,13 @@ class Shutdown:
 
     async def _let_handlers_finish(self) -> None:
         running = {task for task in self._slots if not task.done()}
-        if running:
-            log.info("Waiting up to %g s for running tasks", self._grace)
-        hurry = asyncio.create_task(self._now.wait())
-        until = monotonic() + self._grace
-        while running and not self._now.is_set() and monotonic() < until:
-            left = max(0.0, until - monotonic())
-            await asyncio.wait({hurry, *running}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            running = {task for task in running if not task.done()}
+        if not running:
+            return
+        log.info("Waiting up to %g s for running tasks", self._grace)
+        hurry, ended = asyncio.create_task(self._now.wait()), asyncio.create_task(asyncio.wait(running))
+        await asyncio.wait({hurry, ended}, timeout=self._grace, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
+        ended.cancel()
 
     async def _abort_handlers(self) -> None:
         for slot in self._wiring.slots:

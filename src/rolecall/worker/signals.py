@@ -2,7 +2,8 @@
 
 The first signal lets running tasks finish, the second aborts them. Closed terminals, Ctrl-C, `timeout` and service
 managers signal the whole process group, so a process often gets a signal twice: directly and from its parent. Signals
-within 0.2 s count as one.
+within 0.2 s count as one. A thread also reads the signals, in case a handler blocks the event loop
+(`rolecall.worker.blocked_loop`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import Protocol
+
+from rolecall.worker.blocked_loop import SignalThread
 
 # Windows has no SIGHUP, and imports this module with the app.
 STOP_SIGNALS = tuple(signal.Signals[name] for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
@@ -57,16 +61,26 @@ def handling_signals(on_signal: Callable[[signal.Signals], object]) -> Iterator[
     """
     loop = asyncio.get_running_loop()
     signal_filter = SignalFilter()
+    # What the thread decided when each signal arrived. A blocked loop calls `hear` much later.
+    decisions: deque[bool] = deque()
+
+    def decide(number: int) -> bool:
+        if number not in before:
+            return False
+        decisions.append(signal_filter.is_new())
+        return decisions[-1]
 
     def hear(number: signal.Signals) -> None:
-        if signal_filter.is_new():
+        # The thread does not read signals if another library has replaced the wakeup file descriptor.
+        if decisions.popleft() if decisions else signal_filter.is_new():
             on_signal(number)
 
     before = {number: signal.getsignal(number) for number in handled_signals()}
     for number in before:
         loop.add_signal_handler(number, hear, number)
     try:
-        yield
+        with SignalThread(decide).reading():
+            yield
     finally:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
@@ -120,13 +134,23 @@ def end_with_parent(parent: int) -> None:
         threading.Thread(target=_watch, args=(parent,), name="rolecall-parent", daemon=True).start()
 
 
+def end_after_parent(parent: int, grace: float) -> None:
+    """Kill this process `grace` seconds after the end of its parent.
+
+    For a process that also gets SIGTERM then (`make_parent_follower`). While a module is imported, the exception that
+    a signal raises can be suppressed.
+    """
+    threading.Thread(target=_watch, args=(parent, grace), name="rolecall-parent", daemon=True).start()
+
+
 def _follow(prctl: Callable[[int, int], int], parent: int, number: signal.Signals) -> None:
     prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _watch(parent: int) -> None:
+def _watch(parent: int, grace: float = 0.0) -> None:
     while os.getppid() == parent:
         time.sleep(LOOK_EVERY)
-    os._exit(1)
+    time.sleep(grace)
+    os.kill(os.getpid(), signal.SIGKILL)

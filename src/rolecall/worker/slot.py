@@ -63,7 +63,11 @@ class Slot:
                 if queue.ready:
                     await run_isolated(self._work())
                 else:
-                    await self._rest()
+                    self._demand.rest()
+                    try:
+                        await queue.wait_for_work()
+                    finally:
+                        self._demand.work()
         finally:
             self._thread.stop()
 
@@ -72,6 +76,8 @@ class Slot:
             held.slot = self
         self.running_tasks = held_tasks
         current.set(held_tasks)
+        if self._attempt is not None:
+            self._attempt.set_name(held_tasks[0].task.handler)  # warnings about a blocked loop show it
 
     async def record_starts(self, held_tasks: Iterable[HeldTask]) -> None:
         await asyncio.gather(*(self._record_start(held) for held in held_tasks if not held.is_started))
@@ -82,16 +88,17 @@ class Slot:
         Tasks that were aborted, have expired or have lost their lease are left out and marked as aborted.
         """
         began_at = monotonic()
+        begun = []
         for held in held_tasks:
             if held.abort_reason is not None:
                 continue
-            if not held.may_begin(began_at):
+            if began_at >= held.start_before:
                 held.abort_reason = LostReason.DATABASE
                 continue
             held.began_at = began_at
+            begun.append(held)
             if not held.is_started:
                 self._completer.queue_start(held)
-        begun = [held for held in held_tasks if held.began_at]
         if begun and self._events.needs_start_events:
             self._events.emit_starts(begun)
         return begun
@@ -137,8 +144,6 @@ class Slot:
         if held is None:
             return
         self._attempt = asyncio.current_task()
-        if self._queue.waiting_count <= self._queue.call_at:
-            self._queue.call_producer()
         try:
             await held.runner.run(held, self)
         finally:
@@ -147,12 +152,4 @@ class Slot:
         for ended in running:
             if ended.permit is not None:
                 self._queue.let_next(ended)
-        if running:
-            self._demand.note(len(running))
-
-    async def _rest(self) -> None:
-        self._demand.rest()
-        try:
-            await self._queue.wait_for_work()
-        finally:
-            self._demand.work()
+        self._demand.finished_count += len(running)

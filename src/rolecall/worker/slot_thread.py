@@ -52,7 +52,7 @@ class SlotThread:
             done, context, function, arguments = call
             outcome = context.run(_outcome, function, arguments)
             self._fork_guard.require()
-            # If the loop is closed, nobody waits for the outcome.
+            # If the loop is closed, no caller waits for the outcome.
             with suppress(RuntimeError):
                 done.get_loop().call_soon_threadsafe(_deliver, done, outcome)
 

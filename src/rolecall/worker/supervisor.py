@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from rolecall.model.errors import RolecallError
-from rolecall.wake.waker import Backoff, comes_within
+from rolecall.transport.waker import Backoff, comes_within
 from rolecall.worker.signals import make_parent_follower, stop_on_signals
 
 FIRST_RESTART = 0.5

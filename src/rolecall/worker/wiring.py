@@ -17,10 +17,10 @@ from rolecall.maintenance.runs import EmittingSession
 from rolecall.model.workers import Condition, WorkerCommand, WorkerInfo
 from rolecall.telemetry import EventType
 from rolecall.telemetry.tracing import tracing_of
-from rolecall.wake.choice import choose
-from rolecall.wake.in_process import Silence
-from rolecall.wake.listener import Listener, PostgresTransport
-from rolecall.wake.transport import (
+from rolecall.transport.choice import choose
+from rolecall.transport.in_process import Silence
+from rolecall.transport.listener import Listener, PostgresTransport
+from rolecall.transport.transport import (
     CANCEL_CHANNEL,
     COMMAND_CHANNEL,
     HANDLERS_CHANNEL,
@@ -29,7 +29,7 @@ from rolecall.wake.transport import (
     Reach,
     Transport,
 )
-from rolecall.wake.waker import Pace, PaceOptions
+from rolecall.transport.waker import Pace, PaceOptions
 from rolecall.worker.afterwards import AfterCommitCalls
 from rolecall.worker.commands import CommandFollower
 from rolecall.worker.completer import Completer
@@ -47,7 +47,7 @@ from rolecall.worker.options import WorkerOptions
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.producer import Claims, Delivery, Producer
 from rolecall.worker.program import Program
-from rolecall.worker.registration import Registration, declare, describe_worker
+from rolecall.worker.registration import Registration, declare, describe_worker, warn_of_other_apps
 from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
 from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSessions, ForkGuard
@@ -96,6 +96,7 @@ class Wiring:
         await self._look_for_procedures()
         await self.registration.register(self.claim_session)
         await withdraw_undeclared(self.claim_session)
+        await warn_of_other_apps(self.claim_session, self._app.name)
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
         """Return the coroutines that run concurrently in the worker's loop, by name."""
@@ -217,10 +218,8 @@ class Wiring:
         self.delivery = Delivery(
             self.local_queue,
             self.in_flight,
-            keeper=self.keeper,
             completer=self.completer,
             aborter=self.aborter,
-            log_reporter=self.log_reporter,
         )
         traces = TraceLookup(self.claim_session) if tracing_of(self._app.sinks) else None
         claims = Claims(self.claim_session, self.registration, self.handler_registry, traces)

@@ -13,7 +13,7 @@ from rolecall.model.errors import HandlerError, RolecallError
 from rolecall.model.platforms import refuse_windows
 from rolecall.model.workers import Workplace
 from rolecall.telemetry import Event, EventType
-from rolecall.wake.transport import Reach
+from rolecall.transport.transport import Reach
 from rolecall.worker.health import WorkerHealth
 from rolecall.worker.idleness import IdleWatch
 from rolecall.worker.options import WorkerOptions
@@ -85,7 +85,7 @@ class Worker:
         try:
             await self.run_silently(stop)
         except Exception as error:
-            # If this runs as an asyncio task, nobody may look at its exception before the loop ends.
+            # If this runs as an asyncio task, its exception may not be read before the loop ends.
             if error is not self._failure:
                 log.critical("The worker ends: %s", error, exc_info=not isinstance(error, RolecallError))
             raise

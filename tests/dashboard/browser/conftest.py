@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Error, Page, async_playwright, expect
 
 from rolecall import App
-from tests.dashboard.browser.sites import Site, serving
+from tests.dashboard.browser.sites import Site, ThreadSite, serving
 from tests.web.doors import unguarded
 from tools.browser import find
 from tools.offences import ROOT
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def site(database: str, app: App) -> Iterator[Site]:
+def site(database: str, app: App) -> Iterator[ThreadSite]:
     with serving(unguarded(database, app)) as site:
         yield site
 

@@ -37,12 +37,12 @@ async def test_failed_task_is_retried_and_a_scheduled_one_runs_now(
     later = pool.enqueue("sums", handler="add", after=3_600)
     walker = await begin(f"/tasks/{scenery.failed_id}")
     await walker.press("Retry")
-    await walker.is_told(f"task {scenery.failed_id}")
+    await walker.sees_message(f"task {scenery.failed_id}")
     assert (pool.state(scenery.failed_id), walker.did()) == ("pending", ("tasks.retry", "dashboard"))
 
     await walker.go(f"/tasks/{later}")
     await walker.press("Run now")
-    await walker.is_told(f"{later}")
+    await walker.sees_message(f"{later}")
     assert (pool.task(later).status, walker.did()) == ("ready", ("tasks.trigger", "dashboard"))
 
 
@@ -53,23 +53,23 @@ async def test_tasks_are_finished_from_outside_and_deleted(pool: Engine, scenery
     await walker.follow("Complete…")
     await walker.fill("Result as JSON", '{"sum": 7}')
     await walker.press(f"Complete task {done}")
-    await walker.is_told(f"Task {done} is completed")
+    await walker.sees_message(f"Task {done} is completed")
     assert (pool.task(done).result, walker.did()) == ({"sum": 7}, ("tasks.complete", "dashboard"))
 
     await walker.go(f"/tasks/{failed}")
     await walker.follow("Fail…")
     await walker.fill("Reason", "the shop has closed")
     await walker.press(f"Fail task {failed}")
-    await walker.is_told(f"Task {failed} has failed")
+    await walker.sees_message(f"Task {failed} has failed")
     assert (pool.task(failed).error, walker.did()) == ("the shop has closed", ("tasks.fail", "dashboard"))
 
     await walker.go(f"/tasks/{cancelled}")
     await walker.press_and_confirm("Cancel", f"Cancel task {cancelled}")
-    await walker.is_told(f"{cancelled}")
+    await walker.sees_message(f"{cancelled}")
     assert (pool.state(cancelled), walker.did()) == ("cancelled", ("tasks.cancel", "dashboard"))
 
     await walker.press_and_confirm("Delete", f"Delete task {cancelled} permanently")
-    await walker.is_told(f"Task {cancelled} is deleted")
+    await walker.sees_message(f"Task {cancelled} is deleted")
     assert (cancelled in pool.states(), walker.did()) == (False, ("tasks.delete", "dashboard"))
 
 
@@ -80,20 +80,20 @@ async def test_many_tasks_are_retried_cancelled_and_recovered_in_bulk(
     walker = await begin("/tasks?state=failed")
     await walker.page.get_by_role("checkbox", name=f"Select task {scenery.failed_id}").check()
     await walker.press_and_confirm("Retry", "Retry 1 task")
-    await walker.is_told("1 ")
+    await walker.sees_message("1 ")
     assert (pool.state(scenery.failed_id), walker.did()) == ("pending", ("tasks.retry", "dashboard"))
 
     waiting = pool.value("select count(*) from rolecall.all_tasks where role = 'returns' and status = 'ready'")
     await walker.go("/tasks?role=returns&state=ready")
     await walker.follow("Cancel all…")
     await walker.press(f"Cancel {waiting} tasks")
-    await walker.is_told(f"{waiting} cancelled")
+    await walker.sees_message(f"{waiting} cancelled")
     assert pool.value("select count(*) from rolecall.all_tasks where role = 'returns' and status = 'ready'") == 0
     assert walker.did() == ("tasks.cancel", "dashboard")
 
     _let_lease_run_out(pool, scenery.task_id)
-    await walker.press("Recover stale")
-    await walker.is_told("Recovered 1 stale task")
+    await walker.press("Recover stale tasks")
+    await walker.sees_message("Recovered 1 stale task")
     assert (pool.state(scenery.task_id), walker.did()) == ("pending", ("maintenance.rescue", "dashboard"))
 
 
@@ -107,12 +107,12 @@ async def test_schedule_is_created_run_disabled_edited_and_deleted(
     await walker.fill("Every", "6h")
     await walker.page.get_by_label("Handler").select_option("add")
     await walker.press("Create")
-    await walker.is_told("four-times is created")
+    await walker.sees_message("four-times is created")
     assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 6 * 3_600
     assert walker.did() == ("schedules.put", "dashboard")
 
     await walker.press("Run now")
-    await walker.is_told("four-times runs now")
+    await walker.sees_message("four-times runs now")
     assert walker.did() == ("schedules.trigger", "dashboard")
 
     is_enabled = "select enabled from rolecall.schedules where name = 'four-times'"
@@ -124,11 +124,11 @@ async def test_schedule_is_created_run_disabled_edited_and_deleted(
     await walker.follow("Edit")
     await walker.fill("Every", "8h")
     await walker.press("Save")
-    await walker.is_told("four-times is changed")
+    await walker.sees_message("four-times is changed")
     assert pool.value("select every from rolecall.schedules where name = 'four-times'").total_seconds() == 8 * 3_600
 
     await walker.press_and_confirm("Delete", "Delete schedule four-times")
-    await walker.is_told("four-times is deleted")
+    await walker.sees_message("four-times is deleted")
     assert walker.did() == ("schedules.delete", "dashboard")
 
 
@@ -137,33 +137,33 @@ async def test_worker_is_drained_resumed_and_decommissioned(pool: Engine, scener
     command = "select command from rolecall.workers where id = %s"
     walker = await begin(f"/admin/workers/{scenery.worker_id}")
     await walker.press_and_confirm("Drain", "claims no more tasks")
-    await walker.is_told("claims no more tasks")
+    await walker.sees_message("claims no more tasks")
     assert (pool.value(command, scenery.worker_id), walker.did()) == ("drain", ("workers.drain", "dashboard"))
 
     await walker.press("Resume")
-    await walker.is_told("claims tasks again")
+    await walker.sees_message("claims tasks again")
     assert (pool.value(command, scenery.worker_id), walker.did()) == (None, ("workers.resume", "dashboard"))
 
     await walker.press_and_confirm("Decommission", "exits")
-    await walker.is_told("exits when its running tasks have finished")
+    await walker.sees_message("exits when its running tasks have finished")
     assert pool.value(command, scenery.worker_id) == "decommission"
 
 
 @LOOKS
 async def test_role_is_paused_and_resumed_and_a_chain_deleted(pool: Engine, scenery: Scenery, begin: Begin) -> None:
-    walker = await begin("/roles")
-    card = walker.page.get_by_role("region", name="letters")
+    walker = await begin("/roles/letters")
+    card = walker.page.get_by_role("region", name="The role letters")
     await card.get_by_text("Pause", exact=True).first.click()
     await walker.press("Until resumed", within=card)
-    await walker.is_told("letters")
+    await walker.sees_message("letters")
     assert walker.did() == ("roles.pause", "dashboard")
     await walker.press("Resume", within=card)
-    await walker.is_told("Role letters is resumed")
+    await walker.sees_message("Role letters is resumed")
     assert walker.did() == ("roles.resume", "dashboard")
 
     await walker.go(f"/chains/{scenery.chain_id}")
     await walker.press_and_confirm("Delete", f"Delete chain {scenery.chain_id}")
-    await walker.is_told(f"{scenery.chain_id}")
+    await walker.sees_message(f"{scenery.chain_id}")
     assert (scenery.chain_id in pool.states(), walker.did()) == (False, ("chains.delete", "dashboard"))
 
 
@@ -172,10 +172,10 @@ async def test_capacity_of_a_key_is_raised_and_reset(pool: Engine, scenery: Scen
     capacity = "select capacity from rolecall.keys_now('{ledger}')"
     walker = await begin("/keys")
     await walker.page.get_by_role("searchbox", name="Key").fill("ledger")
-    await walker.press("Look up")
+    await walker.press("Search")
     await walker.page.get_by_role("spinbutton", name="Capacity").fill("2")
     await walker.press("Set")
-    await walker.is_told("2 tasks of the key 'ledger' can run at once")
+    await walker.sees_message("2 tasks of the key 'ledger' can run at once")
     assert (pool.value(capacity), walker.did()) == (2, ("key_capacities.set", "dashboard"))
     await expect(walker.page.get_by_role("region", name="ledger")).to_contain_text("its own capacity")
 
@@ -184,7 +184,7 @@ async def test_capacity_of_a_key_is_raised_and_reset(pool: Engine, scenery: Scen
     dialog = walker.page.get_by_role("dialog")
     await expect(dialog).to_contain_text("Reset the capacity of the key 'ledger'?")
     await walker.press("Reset", within=dialog)
-    await walker.is_told("The capacity of the key 'ledger' is reset")
+    await walker.sees_message("The capacity of the key 'ledger' is reset")
     assert (pool.value(capacity), walker.did()) == (1, ("key_capacities.reset", "dashboard"))
 
 
@@ -194,7 +194,7 @@ async def test_form_creates_a_task_and_a_slider_computes_capacity(pool: Engine, 
     await walker.follow("post_letter")
     await walker.fill("customer", "4711")
     await walker.press("Enqueue")
-    await walker.is_told("Enqueued")
+    await walker.sees_message("Enqueued")
     assert pool.value("select count(*) from rolecall.tasks where payload ->> 'customer' = '4711'") == 1
     assert walker.did() == ("tasks.enqueue", "dashboard")
 

@@ -17,6 +17,7 @@ QUIET = {
     "/",
     "/capacity",
     "/enter",
+    "/errors",
     "/login",
     "/schedules/explain",
     "/schedules/new",

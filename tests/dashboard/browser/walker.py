@@ -40,7 +40,7 @@ class Walker:
         """Fill in the field with this name."""
         await self.page.get_by_label(label).first.fill(text)
 
-    async def is_told(self, text: str) -> None:
+    async def sees_message(self, text: str) -> None:
         """Wait for the message about a completed action."""
         await expect(self.page.locator(".said").filter(has_text=text)).to_be_visible()
 

@@ -68,32 +68,32 @@ class Caller:
     def _by_request_key(self) -> None:
         """Repeat the request with its request key until it is answered. It must be carried out once."""
         name = self._name()
-        self._insist(self._wishes(name), {"Idempotency-Key": name})
+        self._retry(self._bodies(name), {"Idempotency-Key": name})
 
     def _by_dedupe_key(self) -> None:
         """Repeat the request until it is answered. Its tasks may already exist or have finished."""
         name = self._name()
-        wishes = self._wishes(name)
-        self._insist([wish | {"dedupe_key": f"{name}:{n}", "dedupe": EVER} for n, wish in enumerate(wishes)])
+        bodies = self._bodies(name)
+        self._retry([body | {"dedupe_key": f"{name}:{n}", "dedupe": EVER} for n, body in enumerate(bodies)])
 
     def _once(self) -> None:
         """Send the request once, whether or not it is answered."""
-        self._post(self._wishes(self._name()))
+        self._post(self._bodies(self._name()))
 
-    def _insist(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
+    def _retry(self, bodies: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
         """Repeat the request until it is answered, and sometimes once more, as a caller that missed the answer would."""
         times = self.chance.randint(1, 2)
         while times:
             try:
-                self._post(wishes, headers)
+                self._post(bodies, headers)
                 times -= 1
             except NoAnswer:
                 if self.stopped(TRY_AGAIN_AFTER):
                     return
 
-    def _post(self, wishes: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
-        single = len(wishes) == 1
-        path, body = ("", wishes[0]) if single else ("/batch", {"tasks": wishes})
+    def _post(self, bodies: list[dict[str, Any]], headers: Mapping[str, str] = NO_HEADERS) -> None:
+        single = len(bodies) == 1
+        path, body = ("", bodies[0]) if single else ("/batch", {"tasks": bodies})
         answer = self._ask("POST", path, json=body, headers=headers)
         stored = [answer] if single else answer
         self._note("acked", *(each["id"] for each in stored))
@@ -124,15 +124,15 @@ class Caller:
         """Return the URL and the token of the newest API. Raises NoAnswer until one has started."""
         apis = sorted(self.folder.glob(f"{API}-*.stacks"), key=lambda file: file.stat().st_mtime_ns)
         try:
-            told = json.loads(apis[-1].read_text())
-            return told["http"], Path(told["token_file"]).read_text(encoding="ascii").strip()
+            result = json.loads(apis[-1].read_text())
+            return result["http"], Path(result["token_file"]).read_text(encoding="ascii").strip()
         except (IndexError, ValueError) as error:
             raise NoAnswer from error
 
     def _patience(self) -> float:
         return self.chance.uniform(0, HURRY) if self.chance.random() < HURRIED else PATIENCE
 
-    def _wishes(self, name: str) -> list[dict[str, Any]]:
+    def _bodies(self, name: str) -> list[dict[str, Any]]:
         of = self.chance.choice([1, self.chance.randint(2, LARGEST_BATCH)])
         return [{"handler": "asked", "payload": {"name": name, "of": of}} for _ in range(of)]
 

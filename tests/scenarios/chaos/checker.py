@@ -59,7 +59,7 @@ LAWS = {
             select run.run, run.key, run.began_at, coalesce(
                 (select run.ended_at from rolecall.all_tasks as task
                 where task.id = run.task_id and task.fence = run.fence and task.state = 'completed'),
-                run.sure_until
+                run.leased_until
             ) as until
             from chaos.runs as run where run.key is not null
         )
@@ -263,7 +263,7 @@ DATABASE = (
 TRANSACTING = ["settle", "linger", "family", "insist", "poison", "seal"]
 
 # Without these events, the soak has proved nothing.
-BITES = {
+EFFECTS = {
     "rescued": "select count(*) from rolecall.task_events where kind = 'crashed'",
     "takeovers": """
         select count(*) from rolecall.all_tasks as task
@@ -330,13 +330,13 @@ def violations(server: Server, notes: Notes, *, at_end: bool = True) -> list[str
     found = []
     for law in LAWS if at_end else LAWS_OF_EVERY_MOMENT:
         broken_by = LAWS[law]
-        guilty = server.insist(broken_by, facts)
+        guilty = server.ask_until_answered(broken_by, facts)
         if guilty:
             shown = "; ".join(", ".join(map(str, row)) for row in guilty[:MOST_SHOWN])
             found.append(f"{law}: {len(guilty)} ({shown})")
     return found
 
 
-def bites(server: Server) -> dict[str, int]:
+def count_effects(server: Server) -> dict[str, int]:
     """Return how often each event that the faults should cause has happened."""
-    return {name: server.number(query) for name, query in BITES.items()}
+    return {name: server.number(query) for name, query in EFFECTS.items()}

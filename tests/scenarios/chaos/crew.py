@@ -59,7 +59,7 @@ class Crew:
         sessions: Callable[[], str],
         redis: str | None,
     ) -> None:
-        self.odd_ends: list[str] = []
+        self.unexpected_exits: list[str] = []
         self.deaths = 0
         self.migrated = 0
         self.detoured: set[int] = set()
@@ -104,7 +104,7 @@ class Crew:
         """Run the processes during the block, with an API if there are HTTP callers. Kill the remaining ones at its end."""
         try:
             self._producers = [self._produce() for _ in range(producers)]
-            self._workers = [self._hire() for _ in range(workers)]
+            self._workers = [self._start_worker() for _ in range(workers)]
             self._supervisors = [self._supervise() for _ in range(supervisors)]
             self._apis = [self._serve()] if callers else []
             self._callers = [self._call() for _ in range(callers)]
@@ -114,9 +114,9 @@ class Crew:
             for member in self._members:
                 member.end()
 
-    def tend(self) -> None:
+    def replace_dead(self) -> None:
         """Restart the processes that have died."""
-        self.deaths += self._replace(self._workers, self._hire)
+        self.deaths += self._replace(self._workers, self._start_worker)
         self._replace(self._producers, self._produce)
         self._replace(self._callers, self._call)
         self._replace(self._supervisors, self._supervise)
@@ -134,7 +134,7 @@ class Crew:
             if member.pid == pid:
                 member.process.send_signal(number)
 
-    def behead(self) -> int | None:
+    def kill_supervisor(self) -> int | None:
         """Kill a supervisor whose workers are all alive, and watch these. Return None if there is none."""
         for supervisor in self._supervisors:
             if len(children := supervisor.children()) == SUPERVISED:
@@ -183,7 +183,7 @@ class Crew:
         self._stop([*self._workers, *self._supervisors, *self._apis, *self._dispatchers])
         self._await(self._migrations)
         _, left = psutil.wait_procs(self._orphans, STOP_SECONDS)
-        self.odd_ends += [f"process {orphan.pid} has outlived its supervisor" for orphan in left]
+        self.unexpected_exits += [f"process {orphan.pid} has outlived its supervisor" for orphan in left]
 
     def _replace(self, members: list[Member], start: Callable[[], Member]) -> int:
         dead = [place for place, member in enumerate(members) if member.process.poll() is not None]
@@ -193,7 +193,7 @@ class Crew:
             members[place] = start()
         return len(dead)
 
-    def _hire(self) -> Member:
+    def _start_worker(self) -> Member:
         self._started += 1
         armed = self._chance.random() < self._armed
         failpoint = f"{self._chance.choice(FAILPOINTS)}:{self._chance.randint(5, 60)}" if armed else ""
@@ -286,13 +286,13 @@ class Crew:
             if member.stops_within(max(0.1, deadline - time.monotonic())):
                 self._judge(member)
             else:
-                self.odd_ends.append(self._stuck(member))
+                self.unexpected_exits.append(self._stuck(member))
 
     def _judge(self, member: Member) -> None:
-        odd = member.odd_end()
+        odd = member.unexpected_exit()
         if odd is not None:
-            self.odd_ends.append(odd)
+            self.unexpected_exits.append(odd)
 
     def _stuck(self, member: Member) -> str:
-        where = f"{member.where_it_stands()}\nMeanwhile in the database:\n{self._sessions()}"
+        where = f"{member.read_stacks()}\nMeanwhile in the database:\n{self._sessions()}"
         return f"{member} did not stop within {STOP_SECONDS:g} s. Its stacks:\n{where}"

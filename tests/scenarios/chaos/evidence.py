@@ -21,19 +21,19 @@ UNDONE_WITHIN = 6.0
 THAWED_WITHIN = 2.0
 BYTES_A_RUN = 285
 FORGET = "truncate chaos.runs, chaos.stops"
-LAY_STOPS_DOWN = """\
+STORE_STOPS = """\
 insert into chaos.stops
 select pid, to_timestamp(at) from unnest(%s::int[], %s::float8[]) as stop (pid, at)"""
-LAY_RUNS_DOWN = """\
+STORE_RUNS = """\
 insert into chaos.runs
 select * from jsonb_to_recordset(%s) as run (
     run text, task_id bigint, handler text, key text, fence int, step int, attempt int, pid int,
-    began_at float8, began_clock float8, started boolean, ended_at float8, sure_until float8, shaken boolean
+    began_at float8, began_clock float8, started boolean, ended_at float8, leased_until float8, shaken boolean
 )"""
 
 
 @dataclass(slots=True)
-class Blows:
+class FaultRecord:
     """When the server was down, and which processes were stopped, in seconds of the monotonic clock."""
 
     crashes: list[tuple[float, float]] = field(default_factory=list)
@@ -44,11 +44,11 @@ class Blows:
         """Record the current time as the moment at which processes are frozen or killed."""
         self.stops += [(pid, time.time()) for pid in pids]
 
-    def shakes(self, at: float) -> bool:
+    def is_near_crash(self, at: float) -> bool:
         """Return whether a crash may have undone an asynchronous commit of that moment."""
         return any(down - UNDONE_WITHIN <= at <= up for down, up in self.crashes)
 
-    def sure_until(self, pid: int, began: float, ended: float | None) -> float | None:
+    def leased_until(self, pid: int, began: float, ended: float | None) -> float | None:
         """Return until when a run of the steady role certainly had its lease, or None if it may never have had one."""
         freezes = self.freezes.get(pid, [])
         if any(stopped <= began <= thawed + THAWED_WITHIN for stopped, thawed in freezes):
@@ -91,14 +91,14 @@ def count_runs(folder: Path) -> int:
     return file.stat().st_size // BYTES_A_RUN if file.exists() else 0
 
 
-def lay_down(server: Server, folder: Path, blows: Blows) -> None:
+def store_runs(server: Server, folder: Path, record: FaultRecord) -> None:
     """Store the handlers' runs in the database, replacing those stored before."""
-    server.insist(FORGET)
-    server.insist(LAY_STOPS_DOWN, ([pid for pid, _ in blows.stops], [at for _, at in blows.stops]))
-    server.insist(LAY_RUNS_DOWN, (json.dumps(list(runs(folder, blows))),))
+    server.ask_until_answered(FORGET)
+    server.ask_until_answered(STORE_STOPS, ([pid for pid, _ in record.stops], [at for _, at in record.stops]))
+    server.ask_until_answered(STORE_RUNS, (json.dumps(list(runs(folder, record))),))
 
 
-def runs(folder: Path, blows: Blows) -> Iterator[dict[str, Any]]:
+def runs(folder: Path, record: FaultRecord) -> Iterator[dict[str, Any]]:
     """Yield the runs of all handlers from their file."""
     began, started, ended = {}, set(), {}
     for line in _lines(folder / ledger.NAME):
@@ -117,8 +117,8 @@ def runs(folder: Path, blows: Blows) -> Iterator[dict[str, Any]]:
             "began_clock": line["clock"],
             "started": name in started or line["handler"] in steady.NEVER_AGAIN,
             "ended_at": end,
-            "sure_until": blows.sure_until(line["pid"], at, end) if is_steady else None,
-            "shaken": blows.shakes(at),
+            "leased_until": record.leased_until(line["pid"], at, end) if is_steady else None,
+            "shaken": record.is_near_crash(at),
         }
 
 

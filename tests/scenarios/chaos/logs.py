@@ -23,7 +23,7 @@ EXPECTED = re.compile(
     r"|The outcome of task \d+ \(\w+\)(?: for \S+)? was dropped: taken"
     r"|More tasks fail"
     r"|Leases could not be renewed"
-    r"|The loop has not turned for"
+    r"|The event loop has been blocked for"
     r"|The handler of task \d+ \(\w+\) did not stop within"
     r"|This worker could not deregister: "
     r"|\d+ tasks are returned before their start"
@@ -57,17 +57,17 @@ class Said:
 
 def read(folder: Path) -> Said:
     """Read the logs of all processes of a soak."""
-    said = Said()
+    result = Said()
     for log in folder.glob("*.log"):
         for record in _records(log):
             message = str(record["message"])
-            said.lost += bool(LOST.search(message))
-            said.kept_back += bool(KEPT_BACK.match(message))
-            said.already += bool(ALREADY.search(message))
-            said.handed_over += bool(HANDED_OVER.match(message))
+            result.lost += bool(LOST.search(message))
+            result.kept_back += bool(KEPT_BACK.match(message))
+            result.already += bool(ALREADY.search(message))
+            result.handed_over += bool(HANDED_OVER.match(message))
             if not _is_expected(record):
-                said.odd[f"{record['level']}: {message} {record.get('error', '')}"] += 1
-    return said
+                result.odd[f"{record['level']}: {message} {record.get('error', '')}"] += 1
+    return result
 
 
 def _records(log: Path) -> Iterator[dict[str, object]]:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import psutil
 
 from rolecall.config import failpoints
-from rolecall.db.embedded.process import wait_until
+from rolecall.embedded.process import wait_until
 from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import DatabaseUnavailable
 from tests.scenarios.chaos import ledger, stacks
@@ -48,8 +48,8 @@ class Member:
     ) -> Member:
         """Start a Python module as a process that keeps its two files in the folder."""
         ours = {ledger.VARIABLE: str(folder / ledger.NAME), "PYTHONPATH": "src:."}
-        said = folder / f"{name}.stacks"
-        with (folder / f"{name}.log").open("wb") as log, said.open("wb") as out:
+        result = folder / f"{name}.stacks"
+        with (folder / f"{name}.log").open("wb") as log, result.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 cwd=REPOSITORY,
@@ -58,7 +58,7 @@ class Member:
                 stdout=out,
                 stderr=log,
             )
-        return cls(name, process, said)
+        return cls(name, process, result)
 
     @property
     def pid(self) -> int:
@@ -71,7 +71,7 @@ class Member:
         except psutil.NoSuchProcess:
             return []
 
-    def odd_end(self) -> str | None:
+    def unexpected_exit(self) -> str | None:
         """Describe an unexpected exit."""
         code = self.process.returncode
         return None if code in EXPECTED_ENDS else f"{self} ended with {code}"
@@ -84,7 +84,7 @@ class Member:
             return False
         return True
 
-    def where_it_stands(self) -> str:
+    def read_stacks(self) -> str:
         """Request the stacks of the threads, and those of the asyncio tasks if the loop still runs."""
         self.process.send_signal(stacks.ASK)
         wait_until(self._has_answered, ANSWER_SECONDS)

@@ -22,9 +22,9 @@ from psycopg_pool import ConnectionPool
 
 from rolecall import Client, DatabaseUnavailable, Dedupe, Need, NewTask, merge_fields
 from rolecall.config import LogFormat, LogSettings
-from rolecall.db.connect import pool
-from rolecall.db.embedded.process import wait_until
+from rolecall.db.pools import pool
 from rolecall.db.run import translating_errors
+from rolecall.embedded.process import wait_until
 from rolecall.model.errors import DatabaseError
 from rolecall.model.tasks import NeedRule
 from rolecall.telemetry.logs import set_up_logging
@@ -100,7 +100,7 @@ class Producer:
     def run(self, open_tasks: Callable[[], int]) -> None:
         while not self.stopped(PAUSE):
             if open_tasks() < MOST_OPEN:
-                makers = (self._crowd, self._rivals, self._holders, self._twins, self._line)
+                makers = (self._batch, self._rivals, self._holders, self._twins, self._line)
                 for batch in self.chance.choices(makers, BATCHES)[0]():
                     self._enqueue(batch)
                 if self.chance.random() < ORDERS:
@@ -108,14 +108,14 @@ class Producer:
 
     def _enqueue(self, batch: list[NewTask]) -> None:
         needed = [each for each in batch if each.handler in DOOMED or self.chance.random() < HEIRS]
-        batch += [self._heir(Need(each, on_failure=self.chance.choice(RULES))) for each in needed]
+        batch += [self._dependent(Need(each, on_failure=self.chance.choice(RULES))) for each in needed]
         ids = self._store(batch)
         chains = [task_id for each, task_id in zip(batch, ids, strict=True) if each.handler == "saga"]
         if chains:
             # By now, the chain may have started, continued or finished.
-            self._store([self._heir(Need(self.chance.choice(chains), chain=True, on_failure="ignore"))])
+            self._store([self._dependent(Need(self.chance.choice(chains), chain=True, on_failure="ignore"))])
         if self.chance.random() < CANCELLING:
-            self._insist(partial(self.client.cancel, ids[-1]))
+            self._retry(partial(self.client.cancel, ids[-1]))
         for each in batch:
             self._note_shared(each)
 
@@ -123,7 +123,7 @@ class Producer:
         """Enqueue in the producer's transaction, along with a row of its own: both or neither must be stored."""
         name = f"order:{self.name}:{next(self.numbers)}"
         level = self.chance.choice(LEVELS)
-        while (task_id := self._insist(partial(self._try_to_order, name, level))) is None:
+        while (task_id := self._retry(partial(self._try_to_order, name, level))) is None:
             time.sleep(TRY_AGAIN_AFTER)
         if task_id:
             self._note("acked", task_id)
@@ -170,11 +170,11 @@ class Producer:
             self._note("replaced", task.dedupe_key, task.payload["number"])
 
     def _store(self, batch: list[NewTask]) -> list[int]:
-        ids = [each.id for each in self._insist(partial(self.client.enqueue_many, batch))]
+        ids = [each.id for each in self._retry(partial(self.client.enqueue_many, batch))]
         self._note("acked", *ids)
         return ids
 
-    def _insist(self, call: Callable[[], T]) -> T:
+    def _retry(self, call: Callable[[], T]) -> T:
         """Repeat the call until it is answered. An unanswered call may have taken effect."""
         while True:
             try:
@@ -186,7 +186,7 @@ class Producer:
     def _note(self, what: str, *facts: object) -> None:
         print(what, *facts, file=self.log, flush=True)
 
-    def _crowd(self) -> list[list[NewTask]]:
+    def _batch(self) -> list[list[NewTask]]:
         return [[self._task() for _ in range(self.chance.randint(1, 10))]]
 
     def _rivals(self) -> Iterator[list[NewTask]]:
@@ -246,7 +246,7 @@ class Producer:
             max_attempts=HOPELESS if payload.get("fails") == HOPELESS else None,
         )
 
-    def _heir(self, need: Need) -> NewTask:
+    def _dependent(self, need: Need) -> NewTask:
         return NewTask(handler="heir", needs=[need], dedupe_key=f"{self.name}:{next(self.numbers)}")
 
     def _kind(self) -> str:

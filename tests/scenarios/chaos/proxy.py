@@ -1,9 +1,10 @@
-"""A proxy that can lose the server's answers: statements are executed, but their answers do not arrive."""
+"""A proxy that can lose the server's answers, or delay the statements of its clients."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,17 +18,33 @@ CHUNK = 65_536
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """A relayed connection. A muted one relays requests only; a doomed one is cut at the next answer."""
+    """A relayed connection. A muted one relays requests only, and a doomed one is cut at the next answer.
+
+    One with `delay` relays nothing before that event: then everything, even if its client has closed it meanwhile.
+    """
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     muted: bool = False
     doomed: bool = False
+    delay: asyncio.Event | None = None
     unanswered: bytes = b""
 
     def cut(self) -> None:
         self.client.transport.abort()
         self.server.transport.abort()
+
+
+class Delay:
+    """A delay of the next request that matches `question`."""
+
+    def __init__(self, question: re.Pattern[bytes], loop: asyncio.AbstractEventLoop) -> None:
+        self.question = question
+        self.over = asyncio.Event()
+        self._loop = loop
+
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self.over.set)
 
 
 class Proxy:
@@ -41,6 +58,7 @@ class Proxy:
         self._links: set[Link] = set()
         self._fatal: bytes | None = None
         self._holds: bytes | None = None
+        self._delays: Delay | None = None
         self._refuses = False
         self.cut = threading.Event()
         self.held = threading.Event()
@@ -73,6 +91,11 @@ class Proxy:
             link.muted = True
         self._loop.call_soon_threadsafe(self._loop.call_later, seconds, _cut_all, links)
         return len(links)
+
+    def delay_request(self, question: re.Pattern[bytes]) -> Delay:
+        """Stop relaying the connection of the next request that matches, until the returned delay is over."""
+        self._delays = Delay(question, self._loop)
+        return self._delays
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
@@ -118,6 +141,8 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := await questions.read(CHUNK):
                 self._note(data, link)
+                if link.delay is not None:
+                    await link.delay.wait()
                 link.server.write(data)
                 await link.server.drain()
         link.server.close()
@@ -128,6 +153,8 @@ class Proxy:
         elif self._holds is not None and self._holds in question:
             self._holds, link.muted = None, True
             self.held.set()
+        elif self._delays is not None and self._delays.question.search(question):
+            link.delay, self._delays = self._delays.over, None
 
     async def _answer(self, answers: asyncio.StreamReader, link: Link) -> None:
         with contextlib.suppress(OSError):

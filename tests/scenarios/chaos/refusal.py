@@ -42,28 +42,28 @@ AGE = "update rolecall.server_epoch set seen_at = seen_at - interval '1 hour'"
 
 def sever(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
     """Refuse connections while handlers that need them run. Return how many ran while other workers could claim."""
-    _comes(lambda: _count(server, AT_WORK, _detoured(crew)) and _count(server, AT_WORK, _direct(crew)), turn)
+    _wait_for(lambda: _count(server, AT_WORK, _detoured(crew)) and _count(server, AT_WORK, _direct(crew)), turn)
     for _ in range(TRIES):
-        server.insist(ENQUEUE, (TASKS,))
-        if _comes(lambda: _count(server, RUNNING, _detoured(crew)), turn):
+        server.ask_until_answered(ENQUEUE, (TASKS,))
+        if _wait_for(lambda: _count(server, RUNNING, _detoured(crew)), turn):
             return _refuse(server, proxy, crew, turn)
-        server.insist(GIVE_UP)
+        server.ask_until_answered(GIVE_UP)
     return 0
 
 
 def _refuse(server: Server, proxy: Proxy, crew: Crew, turn: Callable[[], None]) -> int:
     severed = _count(server, RUNNING, _detoured(crew)) if _count(server, AT_WORK, _direct(crew)) else 0
-    server.insist(AGE)
+    server.ask_until_answered(AGE)
     with proxy.refusing():
         end = time.monotonic() + REFUSED_SECONDS
-        _comes(lambda: time.monotonic() > end, turn)
-    if not _comes(lambda: not server.number(OPEN), turn):
+        _wait_for(lambda: time.monotonic() > end, turn)
+    if not _wait_for(lambda: not server.number(OPEN), turn):
         # Handlers of dead workers are not awaited.
-        server.insist(GIVE_UP)
+        server.ask_until_answered(GIVE_UP)
     return severed
 
 
-def _comes(fact: Callable[[], object], turn: Callable[[], None]) -> bool:
+def _wait_for(fact: Callable[[], object], turn: Callable[[], None]) -> bool:
     deadline = time.monotonic() + PATIENCE
     while not fact():
         if time.monotonic() > deadline:
@@ -74,7 +74,7 @@ def _comes(fact: Callable[[], object], turn: Callable[[], None]) -> bool:
 
 
 def _count(server: Server, query: str, pids: list[int]) -> int:
-    return int(server.insist(query, (pids,))[0][0])
+    return int(server.ask_until_answered(query, (pids,))[0][0])
 
 
 def _detoured(crew: Crew) -> list[int]:

@@ -14,8 +14,8 @@ import psycopg
 
 from rolecall import DatabaseUnavailable, EmbeddedServer, migrate
 from rolecall.db.connect import connect
-from rolecall.db.embedded.start import ServerOptions
-from tests.db.embedded.helpers import kill_server, server_log
+from rolecall.embedded.start import ServerOptions
+from tests.embedded.helpers import kill_server, server_log
 
 DATABASE = "chaos"
 PATIENCE = 60.0
@@ -28,7 +28,7 @@ create table chaos.orders (name text primary key, task_id bigint);
 create table chaos.runs (
     run text primary key, task_id bigint not null, handler text not null, key text, fence int not null, step int not null,
     attempt int not null, pid int not null, began_at float8 not null, began_clock float8 not null, started boolean not null,
-    ended_at float8, sure_until float8, shaken boolean not null
+    ended_at float8, leased_until float8, shaken boolean not null
 );
 create table chaos.stops (pid int, at timestamptz);
 create index on chaos.stops (pid);
@@ -86,7 +86,7 @@ class Server:
             try:
                 yield self
             finally:
-                self._hang_up()
+                self._disconnect()
 
     @property
     def superuser_dsn(self) -> str:
@@ -102,13 +102,13 @@ class Server:
     @contextmanager
     def read_only(self) -> Iterator[None]:
         """Reject writes in new sessions during the block. End all sessions at its start and end."""
-        self.insist(WRITE_HERE + READ_ONLY.format("set default_transaction_read_only = on"))
+        self.ask_until_answered(WRITE_HERE + READ_ONLY.format("set default_transaction_read_only = on"))
         try:
-            self.insist(END_OTHERS)
+            self.ask_until_answered(END_OTHERS)
             yield
         finally:
-            self.insist(WRITE_HERE + READ_ONLY.format("reset default_transaction_read_only"))
-            self.insist(END_OTHERS)
+            self.ask_until_answered(WRITE_HERE + READ_ONLY.format("reset default_transaction_read_only"))
+            self.ask_until_answered(END_OTHERS)
 
     def forget_functions(self) -> None:
         """Delete the record of the functions' texts, so that they are stored again. Raises DatabaseUnavailable."""
@@ -122,10 +122,10 @@ class Server:
             cursor = self._connection.execute(query.encode(), params)
             return cursor.fetchall() if cursor.description else []
         except psycopg.OperationalError as error:
-            self._hang_up()
+            self._disconnect()
             raise DatabaseUnavailable(str(error)) from error
 
-    def insist(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
+    def ask_until_answered(self, query: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Run a query as soon as the database answers. Raises DatabaseUnavailable if it stays away."""
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -138,7 +138,7 @@ class Server:
 
     def number(self, query: str) -> int:
         """Return the result of a counting query, as soon as the database answers."""
-        return int(self.insist(query)[0][0])
+        return int(self.ask_until_answered(query)[0][0])
 
     def sessions(self) -> str:
         """Return the activity and the wait event of every session, one per line."""
@@ -152,7 +152,7 @@ class Server:
         lines = LINE.finditer(server_log(self._folder))
         return Counter(line.group() for line in lines if not EXPECTED.fullmatch(line["code"]))
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -18,14 +18,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rolecall.db.connect import connect
-from rolecall.db.embedded.binaries import VARIABLE
-from rolecall.db.embedded.process import wait_until
 from rolecall.db.run import run
+from rolecall.embedded.binaries import VARIABLE
+from rolecall.embedded.process import wait_until
 from rolecall.sql import roles
 from tests.brokers import redis
 from tests.scenarios.chaos import checker, evidence, logs, refusal, severed, steady
 from tests.scenarios.chaos.crew import Crew
-from tests.scenarios.chaos.faults import OF_REDIS, Faults, Plan
+from tests.scenarios.chaos.faults import REDIS_FAULTS, Faults, Plan
 from tests.scenarios.chaos.pace import Pace
 from tests.scenarios.chaos.proxy import Proxy
 from tests.scenarios.chaos.server import Server
@@ -43,9 +43,9 @@ REQUIRED: Mapping[str, int] = MappingProxyType({
     "tasks": 300, "takeovers": 3, "rescued": 5, "parked": 5, "retried": 3, "poison failed": 1, "ticks": 5,
     "lost": 1, "already": 1, "gathered": 2, "inherited": 2, "disinherited": 1, "chained": 2, "insisted": 1, "shared": 2,
     "ran once": 1, "in line": 20, "kept back": 1, "ordered": 2, "asked": 3, "broken requests": 1, "merged": 1, "changed": 2,
-    "kill": 3, "freeze": 2, "cut": 5, "mute": 2, "crash": 2, "bereave": 1, "behead": 1, "unserve": 2, "migrated": 1,
-    "deny": 1, "expired": 1, "brief": 1, "crunched": 1,
-    "severed": 1, "handed over": 3, "flush": 2, "unredis": 1, "undispatch": 1,
+    "kill": 3, "freeze": 2, "cut": 5, "lose_answers": 2, "crash": 2, "kill_producer": 1, "kill_supervisor": 1,
+    "kill_api": 2, "migrated": 1, "read_only": 1, "expired": 1, "brief": 1, "crunched": 1,
+    "severed": 1, "handed over": 3, "flush": 2, "restart_redis": 1, "kill_dispatcher": 1,
 })  # fmt: skip
 # There are several schedules, so that firing them takes a while and two schedulers can collide.
 SCHEDULES = """\
@@ -128,7 +128,7 @@ class Soak:
                 with crew.working(*staff):
                     if options.severs:
                         self._sever(proxy, crew)
-                    self._rage(crew, faults)
+                    self._inject_faults(crew, faults)
                     if not self._enough:
                         self._drain(crew)
                         crew.stop_workers()
@@ -138,18 +138,18 @@ class Soak:
         with connect(self._server.dsn, "soak") as connection:
             run(connection, roles.declare(*make_app().declaration()))
         for key, capacity in steady.CAPACITIES.items():
-            self._server.insist(SET_CAPACITY, (f"{key}-*", capacity))
-        self._server.insist(SCHEDULES, (True,))
+            self._server.ask_until_answered(SET_CAPACITY, (f"{key}-*", capacity))
+        self._server.ask_until_answered(SCHEDULES, (True,))
 
     def _sever(self, proxy: Proxy, crew: Crew) -> None:
         wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
-        self._severed = refusal.sever(self._server, proxy, crew, crew.tend)
+        self._severed = refusal.sever(self._server, proxy, crew, crew.replace_dead)
         self._tell(f"severed: {self._severed} handlers went on without the database for {severed.REFUSED_SECONDS:g} s")
 
-    def _rage(self, crew: Crew, faults: Faults) -> None:
+    def _inject_faults(self, crew: Crew, faults: Faults) -> None:
         """Start the work, and carry out the plan until enough has happened."""
         wait_until(lambda: self._server.number(FINISHED) > 0, WARM_UP_SECONDS)
-        without = {*self._options.without, *(() if self._options.dispatchers else OF_REDIS)}
+        without = {*self._options.without, *(() if self._options.dispatchers else REDIS_FAULTS)}
         plan = Plan(self._chance, without=without)
         pace = Pace(partial(evidence.count_runs, self._folder))
         began = looked = time.monotonic()
@@ -157,20 +157,20 @@ class Soak:
             self._turn(crew, faults)
             now = pace.seconds()
             for kind in plan.due(now):
-                plan.put_off(kind, now, done=faults.do(kind))
+                plan.schedule_next(kind, now, done=faults.do(kind))
             if time.monotonic() > looked + LOOK_EVERY:
                 looked = time.monotonic()
                 self._parked = max(self._parked, self._server.number(PARKED))
                 self._enough = self._has_found_enough(faults)
                 if now > self._options.seconds and self._has_seen_enough(crew, faults):
                     break
-        faults.thaw(everybody=True)
+        faults.release(everybody=True)
 
     def _has_found_enough(self, faults: Faults) -> bool:
         if self._options.enough is None:
             return False
         notes = evidence.read_notes(self._folder)
-        evidence.lay_down(self._server, self._folder, faults.blows)
+        evidence.store_runs(self._server, self._folder, faults.record)
         found = checker.violations(self._server, notes, at_end=False) + list(self._server.unexpected_errors())
         return self._options.enough(found)
 
@@ -185,19 +185,19 @@ class Soak:
         return [name for name, number in self._options.required.items() if figures.get(name, 0) < number]
 
     def _turn(self, crew: Crew, faults: Faults) -> None:
-        crew.tend()
-        faults.thaw()
+        crew.replace_dead()
+        faults.release()
         time.sleep(TURN)
 
     def _drain(self, crew: Crew) -> None:
         """Wait until the workers have finished the open tasks. Give up when no task has finished for a while."""
         crew.disarm()
         crew.stop_producers()
-        self._server.insist(SCHEDULES, (False,))
+        self._server.ask_until_answered(SCHEDULES, (False,))
         least, moved = self._open(), time.monotonic()
         self._tell(f"draining {least} tasks")
         while least and time.monotonic() - moved < self._options.stall:
-            crew.tend()
+            crew.replace_dead()
             time.sleep(TURN)
             left = self._open()
             if left < least:
@@ -208,27 +208,30 @@ class Soak:
 
     def _judge(self, crew: Crew, faults: Faults) -> Report:
         figures = self._figures(crew, faults)
-        said = self._server.unexpected_errors() + logs.read(self._folder).odd
-        odd = [f"{text} ({times} times)" for text, times in said.most_common()]
-        found = checker.violations(self._server, evidence.read_notes(self._folder)) + crew.odd_ends + odd
+        output = self._server.unexpected_errors() + logs.read(self._folder).odd
+        odd = [f"{text} ({times} times)" for text, times in output.most_common()]
+        found = checker.violations(self._server, evidence.read_notes(self._folder)) + crew.unexpected_exits + odd
         return Report(figures, found, self._missing_in(figures))
 
     def _figures(self, crew: Crew, faults: Faults) -> dict[str, int]:
-        said = logs.read(self._folder)
+        output = logs.read(self._folder)
         notes = evidence.read_notes(self._folder)
-        evidence.lay_down(self._server, self._folder, faults.blows)
-        told = {
-            "lost": said.lost,
-            "already": said.already,
-            "kept back": said.kept_back,
-            "handed over": said.handed_over,
+        evidence.store_runs(self._server, self._folder, faults.record)
+        result = {
+            "lost": output.lost,
+            "already": output.already,
+            "kept back": output.kept_back,
+            "handed over": output.handed_over,
             "unanswered enqueues": notes.unanswered,
             "broken requests": notes.broken,
             "parked": self._parked,
             "severed": self._severed,
         }
         return (
-            told | checker.bites(self._server) | faults.done | {"worker deaths": crew.deaths, "migrated": crew.migrated}
+            result
+            | checker.count_effects(self._server)
+            | faults.done
+            | {"worker deaths": crew.deaths, "migrated": crew.migrated}
         )
 
     def _tell(self, text: str) -> None:

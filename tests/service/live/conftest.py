@@ -10,7 +10,8 @@ import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from rolecall.db.connect import async_pool, connect_async
+from rolecall.db.connect import connect_async
+from rolecall.db.pools import async_pool
 from rolecall.model.audit import Actor
 from rolecall.service.database import PooledDatabase
 from rolecall.service.live import Live

@@ -12,15 +12,15 @@ import pytest
 
 from rolecall.db.connect import connect_async
 from rolecall.model.errors import TaskNotFound, TooManyWatchers, UnknownRole
-from rolecall.model.live import ReloadReason
+from rolecall.model.operator.live import ReloadReason
 from rolecall.service.live import Live, Subscription
 from rolecall.service.live.watch import MOST_OF_ONE
 from rolecall.service.live.watch import Live as Watch
 from rolecall.testing.databases import TestServer
-from rolecall.wake.listener import Connection as Listening
+from rolecall.transport.listener import Connection as Listening
 from tests.outage import outage
 from tests.service.live.conftest import Recorded
-from tests.service.live.watching import LONG, enqueue, told_of, until
+from tests.service.live.watching import LONG, batch_with, enqueue, until
 
 Other = psycopg.AsyncConnection[Any]
 ALL = Subscription()
@@ -40,7 +40,7 @@ async def until_listeners(connection: Other, most: int) -> None:
 async def test_enqueued_task_is_reported(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
-        batch = await told_of(stream, task_id)
+        batch = await batch_with(stream, task_id)
 
     change = batch.tasks[task_id]
     assert (change.parent_id, change.role, change.state) == (None, "sums", "pending")
@@ -58,7 +58,7 @@ async def test_changes_are_reported_even_if_listening_is_impossible(
     live = Watch(recorded, connect, closing, can_listen=lambda: False)
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
-        await told_of(stream, task_id)
+        await batch_with(stream, task_id)
     await live.close()
 
     assert not connected
@@ -67,18 +67,18 @@ async def test_changes_are_reported_even_if_listening_is_impossible(
 async def test_change_is_reported_only_once(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [first] = await enqueue(other)
-        await told_of(stream, first)
+        await batch_with(stream, first)
         [second] = await enqueue(other)
 
-        assert list((await told_of(stream, second)).tasks) == [second]
+        assert list((await batch_with(stream, second)).tasks) == [second]
 
 
 async def test_stream_for_a_role_reports_no_other_role(live: Live, other: Other) -> None:
     async with live.watch(Subscription(roles=frozenset({"sums"}))) as some, live.watch(ALL) as every:
         [unwanted] = await enqueue(other, "see")
         [wanted] = await enqueue(other, "add")
-        await told_of(every, unwanted)
-        batch = await told_of(some, wanted)
+        await batch_with(every, unwanted)
+        batch = await batch_with(some, wanted)
 
     assert list(batch.tasks) == [wanted]
 
@@ -86,7 +86,7 @@ async def test_stream_for_a_role_reports_no_other_role(live: Live, other: Other)
 async def test_roles_are_counted_only_on_request(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(Subscription(counts=False)) as stream:
         [task_id] = await enqueue(other)
-        batch = await told_of(stream, task_id)
+        batch = await batch_with(stream, task_id)
         assert not any("role_progress" in query for query in recorded.queries)
 
         async with live.watch(ALL) as every:
@@ -99,7 +99,7 @@ async def test_roles_are_counted_only_on_request(live: Live, recorded: Recorded,
 async def test_nothing_is_queried_while_nobody_watches(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
-        await told_of(stream, task_id)
+        await batch_with(stream, task_id)
     asked = len(recorded.queries)
     assert asked > 0
 
@@ -115,9 +115,9 @@ async def test_nothing_is_queried_while_nobody_watches(live: Live, recorded: Rec
 async def test_two_streams_share_one_poller(live: Live, recorded: Recorded, other: Other) -> None:
     async with live.watch(ALL) as one, live.watch(ALL) as two:
         [task_id] = await enqueue(other)
-        await told_of(one, task_id)
+        await batch_with(one, task_id)
         looks = recorded.looks()
-        await told_of(two, task_id)
+        await batch_with(two, task_id)
 
         assert recorded.looks() == looks
         assert sum("null, null" in query for query in recorded.queries) == BEGINNING
@@ -169,12 +169,12 @@ async def test_late_commit_is_reported(
         async with slow.transaction():
             [late] = await enqueue(slow)
             [early] = await enqueue(other)
-            await told_of(stream, early)
+            await batch_with(stream, early)
             looks = recorded.looks()
             await until_fact(lambda: recorded.looks() >= looks + 3)
 
         assert late < early
-        await told_of(stream, late)
+        await batch_with(stream, late)
 
 
 async def test_transaction_older_than_the_stream_ends_in_a_reload(live: Live, database: str) -> None:
@@ -228,7 +228,7 @@ async def test_stream_continues_after_the_database_closed_all_connections(live: 
         )
         [task_id] = await enqueue(other)
 
-        await told_of(stream, task_id)
+        await batch_with(stream, task_id)
 
 
 async def test_watcher_is_notified_of_a_database_outage_and_recovery(live: Live, database: str) -> None:
@@ -251,7 +251,7 @@ async def test_streams_do_not_need_notifications(recorded: Recorded, closing: as
     deaf = Watch(recorded, refuse, closing)
     async with deaf.watch(ALL) as stream:
         [task_id] = await enqueue(other)
-        await told_of(stream, task_id)
+        await batch_with(stream, task_id)
 
 
 async def test_role_is_reported_when_its_counts_change(live: Live, other: Other) -> None:
@@ -278,7 +278,7 @@ async def test_tree_is_reported_immediately_and_when_it_changes(live: Live, othe
 async def test_reconnected_client_receives_the_changes_it_missed(live: Live, other: Other) -> None:
     async with live.watch(ALL) as stream:
         [before] = await enqueue(other)
-        position = (await told_of(stream, before)).id
+        position = (await batch_with(stream, before)).id
     [missed] = await enqueue(other)
 
     async with live.watch(ALL, position) as stream:

@@ -31,6 +31,6 @@ async def until(stream: Stream, is_it: Callable[[Batch], bool]) -> Batch:
                 return batch
 
 
-async def told_of(stream: Stream, task_id: int) -> Batch:
+async def batch_with(stream: Stream, task_id: int) -> Batch:
     """Read batches until one contains the task."""
     return await until(stream, lambda batch: task_id in batch.tasks)

@@ -59,12 +59,12 @@ def test_rate_is_multiplied_by_the_slots_of_a_worker(engine: Engine) -> None:
     assert figures(engine)["tasks_per_worker_hour"] == pytest.approx(400)
 
 
-@pytest.mark.parametrize(("minutes", "active"), [(4, 2), (6, 1)])
-def test_worker_is_active_for_five_minutes_after_its_heartbeat(engine: Engine, minutes: int, active: int) -> None:
+@pytest.mark.parametrize(("seconds", "active"), [(50, 2), (70, 1)])
+def test_worker_is_active_for_a_minute_after_its_heartbeat(engine: Engine, seconds: int, active: int) -> None:
     engine.worker()
     other = engine.worker("work")
     engine.worker("other-role")
-    engine.clock.advance(minutes=minutes)
+    engine.clock.advance(seconds=seconds)
     engine.rows("select rolecall.beat(%s, 0, false)", other)
 
     assert figures(engine)["active_workers"] == active

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from rolecall.db.run import run
-from rolecall.model.live import Changes, Horizon, TaskChange
+from rolecall.model.operator.live import Changes, Horizon, TaskChange
 from rolecall.sql import live
 from rolecall.testing.databases import TestServer
 from tests.sql.conftest import Session
@@ -36,7 +36,7 @@ def since(engine: Engine) -> Horizon:
     return run(engine.connection, live.horizon())
 
 
-def told(engine: Engine, before: Horizon) -> dict[int, str]:
+def changed_states(engine: Engine, before: Horizon) -> dict[int, str]:
     return {change.id: change.state.value for change in look(engine, before).tasks}
 
 
@@ -77,7 +77,7 @@ def test_unchanged_tasks_are_not_reported(engine: Engine) -> None:
 
     engine.renew(running)
 
-    assert told(engine, before) == {}
+    assert changed_states(engine, before) == {}
 
 
 def test_parent_is_reported_when_a_child_finishes(engine: Engine) -> None:
@@ -87,16 +87,16 @@ def test_parent_is_reported_when_a_child_finishes(engine: Engine) -> None:
 
     engine.complete(held[children[0]])
 
-    assert told(engine, before) == {root: "waiting", children[0]: "completed"}
+    assert changed_states(engine, before) == {root: "waiting", children[0]: "completed"}
 
 
 def test_parent_is_reported_when_it_waits_and_when_it_resumes(engine: Engine) -> None:
     root, [child] = parent_of(engine, {"role": "work"}, gathers=True)
 
-    assert told(engine, Horizon(engine.clock.now(), 0, frozenset(), 0))[root] == "waiting"
+    assert changed_states(engine, Horizon(engine.clock.now(), 0, frozenset(), 0))[root] == "waiting"
     before = since(engine)
     engine.complete(engine.claim_one())
-    assert told(engine, before) == {root: "pending", child: "completed"}
+    assert changed_states(engine, before) == {root: "pending", child: "completed"}
 
 
 def test_blocked_task_is_reported_when_its_need_is_met(engine: Engine) -> None:
@@ -106,7 +106,7 @@ def test_blocked_task_is_reported_when_its_need_is_met(engine: Engine) -> None:
 
     engine.complete(engine.claim_one())
 
-    assert told(engine, before) == {needed: "completed", needy: "pending"}
+    assert changed_states(engine, before) == {needed: "completed", needy: "pending"}
 
 
 def test_retried_task_is_reported(engine: Engine) -> None:
@@ -116,7 +116,7 @@ def test_retried_task_is_reported(engine: Engine) -> None:
 
     engine.retry(task_id)
 
-    assert told(engine, before) == {task_id: "pending"}
+    assert changed_states(engine, before) == {task_id: "pending"}
 
 
 def test_one_row_above_the_limit_shows_that_there_are_more(engine: Engine, before: Horizon) -> None:

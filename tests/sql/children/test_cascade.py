@@ -101,9 +101,9 @@ def test_workers_of_running_descendants_are_notified(engine: Engine) -> None:
     with psycopg.connect(engine.database, autocommit=True) as listener:
         listener.execute("listen rolecall_cancel")
         engine.cancel(root)
-        told = [notice.payload for notice in listener.notifies(timeout=30, stop_after=1)]
+        result = [notice.payload for notice in listener.notifies(timeout=30, stop_after=1)]
 
-    assert told == [str(twig.worker_id)]
+    assert result == [str(twig.worker_id)]
 
 
 def test_cancelling_the_last_child_completes_its_parent(engine: Engine) -> None:

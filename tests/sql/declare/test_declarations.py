@@ -72,7 +72,7 @@ def test_repeated_declaration_writes_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "expected",
     [
         {"name": ""},
         {"name": None},
@@ -88,8 +88,8 @@ def test_repeated_declaration_writes_nothing(engine: Engine) -> None:
     ],
     ids=str,
 )
-def test_invalid_settings_are_rejected_for_roles_and_handlers(engine: Engine, said: Document) -> None:
-    document = {"name": "a", **said}
+def test_invalid_settings_are_rejected_for_roles_and_handlers(engine: Engine, expected: Document) -> None:
+    document = {"name": "a", **expected}
     for roles, handlers in (([document], []), ([], [document])):
         with pytest.raises(psycopg.Error) as refusal:
             engine.declare(*roles, handlers=handlers)
@@ -97,10 +97,10 @@ def test_invalid_settings_are_rejected_for_roles_and_handlers(engine: Engine, sa
         assert refusal.value.sqlstate == "RC041"
 
 
-@pytest.mark.parametrize("said", [{"max_payload_bytes": 1}, {"keep_completed": -1}, {"keep_failed": 1e12}], ids=str)
-def test_invalid_limits_of_a_role_are_rejected(engine: Engine, said: Document) -> None:
+@pytest.mark.parametrize("expected", [{"max_payload_bytes": 1}, {"keep_completed": -1}, {"keep_failed": 1e12}], ids=str)
+def test_invalid_limits_of_a_role_are_rejected(engine: Engine, expected: Document) -> None:
     with pytest.raises(psycopg.Error) as refusal:
-        engine.declare({"name": "a", **said})
+        engine.declare({"name": "a", **expected})
 
     assert refusal.value.sqlstate == "RC041"
 

@@ -58,7 +58,7 @@ def test_quoted_procedure_name_is_found_and_stored_with_quotes(engine: Engine) -
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("expected", "problem"),
     [
         ({"procedure": "shop.missing"}, "there is no procedure shop.missing(payload jsonb, inout info jsonb)"),
         ({"procedure": "count"}, "include its schema in the name"),
@@ -76,12 +76,12 @@ def test_quoted_procedure_name_is_found_and_stored_with_quotes(engine: Engine) -
     ],
     ids=str,
 )
-def test_unsuitable_procedure_is_rejected(shop: Engine, said: Document, problem: str) -> None:
+def test_unsuitable_procedure_is_rejected(shop: Engine, expected: Document, problem: str) -> None:
     silent_hook(shop, "chime", "null;")
     shop.rows("create function shop.answer(payload jsonb, inout info jsonb) language sql as $$ select info $$")
 
     with pytest.raises(psycopg.Error) as refusal:
-        shop.declare(handlers=[{"name": "count", **said}])
+        shop.declare(handlers=[{"name": "count", **expected}])
 
     assert refusal.value.sqlstate == "RC041"
     assert problem in str(refusal.value)
@@ -96,20 +96,20 @@ def test_handler_can_take_the_payload_only_and_a_hook_no_arguments(shop: Engine)
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("expected", "problem"),
     [
         ({"procedure": "shop.ring"}, "ambiguous: there are (payload jsonb, inout info jsonb) and (payload jsonb)"),
         ({"procedure": "shop.count", "before": "shop.ring"}, "ambiguous: there are (payload jsonb) and ()"),
     ],
     ids=["handler", "hook"],
 )
-def test_ambiguous_procedure_name_is_rejected(shop: Engine, said: Document, problem: str) -> None:
+def test_ambiguous_procedure_name_is_rejected(shop: Engine, expected: Document, problem: str) -> None:
     """The error explains how to resolve the ambiguity."""
     procedure(shop, "ring", "null;")
     silent_hook(shop, "ring", "null;")
 
     with pytest.raises(psycopg.Error, match=re.escape(problem)) as refusal:
-        shop.declare(handlers=[{"name": "count", **said}])
+        shop.declare(handlers=[{"name": "count", **expected}])
 
     assert refusal.value.sqlstate == "RC041"
     assert "drop or rename one of them" in str(refusal.value)

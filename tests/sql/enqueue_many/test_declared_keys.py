@@ -160,11 +160,11 @@ def test_payload_fields_are_inserted_into_the_template(
     assert engine.task(task_id).key == key
 
 
-@pytest.mark.parametrize("said", [{}, STORE], ids=str)
-def test_missing_field_takes_the_default_of_the_handler(engine: Engine, said: Document) -> None:
+@pytest.mark.parametrize("expected", [{}, STORE], ids=str)
+def test_missing_field_takes_the_default_of_the_handler(engine: Engine, expected: Document) -> None:
     engine.declare(handlers=[FETCH | {"signature": DEFAULTS}])
 
-    [task_id], _ = engine.enqueue_many([{"handler": "fetch", "payload": said}])
+    [task_id], _ = engine.enqueue_many([{"handler": "fetch", "payload": expected}])
 
     assert engine.task(task_id).key == "store:4"
 

@@ -116,6 +116,15 @@ def test_finished_task_is_matched_within_the_window(engine: Engine, ending: str)
     assert enqueue(engine, MINUTE) != first
 
 
+@pytest.mark.parametrize("dedupe", [{"scope": "any"}, {"scope": "any", "window": None}], ids=str)
+def test_finished_task_of_any_age_is_matched_without_a_window(engine: Engine, dedupe: Document) -> None:
+    first = enqueue(engine)
+    engine.complete(engine.claim_one())
+    engine.clock.advance(days=300)
+
+    assert enqueue(engine, dedupe) == first
+
+
 def test_open_task_is_matched_beyond_the_window(engine: Engine) -> None:
     first = enqueue(engine, MINUTE)
     engine.claim_one()

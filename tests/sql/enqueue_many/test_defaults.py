@@ -18,7 +18,7 @@ def test_new_task_is_ready_immediately(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("result", "expected"),
     [
         ({"role": "work"}, ("work", "work")),
         ({"handler": "fetch"}, ("work", "fetch")),
@@ -28,11 +28,11 @@ def test_new_task_is_ready_immediately(engine: Engine) -> None:
     ids=str,
 )
 def test_missing_role_or_handler_is_derived_from_the_other(
-    engine: Engine, said: dict[str, str], expected: tuple[str, str]
+    engine: Engine, result: dict[str, str], expected: tuple[str, str]
 ) -> None:
     engine.declare({"name": "other"}, handlers=[{"name": "fetch", "role": "work"}])
 
-    [task_id], _ = engine.enqueue_many([said])
+    [task_id], _ = engine.enqueue_many([result])
 
     task = engine.task(task_id)
     assert (task.role, task.handler) == expected

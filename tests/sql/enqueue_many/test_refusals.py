@@ -96,3 +96,41 @@ def test_umlaut_counts_as_two_bytes(engine: Engine) -> None:
 
     with pytest.raises(psycopg.Error, match="bytes, the role allows 1024"):
         engine.enqueue("small", payload={"text": "ü" * 600})
+
+
+LONGEST_CONTEXT = 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"role": "nope"},
+        {"role": "work", "priority": 101},
+        {"role": "work", "priority": 101, "dedupe_key": "once"},
+        {"role": "work", "priority": 101, "needs": [1]},
+    ],
+    ids=str,
+)
+def test_context_of_a_rejected_task_is_short(engine: Engine, words: Document) -> None:
+    error = refused(engine, words)
+
+    assert len((error.diag.context or "").splitlines()) <= LONGEST_CONTEXT
+
+
+def test_hint_names_the_handler_that_was_passed_as_a_role(engine: Engine) -> None:
+    engine.declare({"name": "work"}, handlers=[{"name": "report", "role": "work"}])
+
+    hint = refused(engine, {"role": "report"}).diag.message_hint
+
+    assert hint == "There is a handler of this name: pass role 'work' and handler 'report'."
+
+
+def test_hint_of_an_unknown_role_names_rolecall_declare(engine: Engine) -> None:
+    assert "rolecall.declare" in (refused(engine, {"role": "nope"}).diag.message_hint or "")
+
+
+@pytest.mark.parametrize("more", [{}, {"dedupe_key": "once"}], ids=str)
+def test_hint_of_an_invalid_task_names_the_guide(engine: Engine, more: Document) -> None:
+    error = refused(engine, {"role": "work", "priority": 101, **more})
+
+    assert "docs/guides/psql.md" in (error.diag.message_hint or "")

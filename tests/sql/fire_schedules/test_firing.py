@@ -40,6 +40,32 @@ def test_schedule_is_not_fired_before_its_time(engine: Engine) -> None:
     assert len(engine.fire_schedules()) == 1
 
 
+def test_claim_has_the_fire_time_of_every_attempt(engine: Engine) -> None:
+    engine.put_schedule(every=3600, jitter=60)
+    engine.clock.advance(minutes=20)
+    [(_, task_id)] = engine.fire_schedules()
+
+    first = engine.claim_one()
+    engine.fail(first)
+    engine.clock.advance(minutes=5)
+    second = engine.claim_one()
+    engine.fail(second, final=True)
+    engine.rows("select rolecall.retry(array[%s::bigint])", task_id)
+    third = engine.claim_one()
+    engine.complete(third)
+
+    assert [claim.fire_time for claim in (first, second, third)] == [START] * 3
+    assert engine.value("select fire_time from rolecall.all_tasks where id = %s", task_id) == START
+
+
+def test_manual_run_and_other_tasks_have_no_fire_time(engine: Engine) -> None:
+    engine.put_schedule(every=3600, first_run_at=(START + timedelta(hours=1)).isoformat())
+    engine.rows("select rolecall.trigger_schedule('tick')")
+    engine.enqueue()
+
+    assert [claim.fire_time for claim in engine.claim(2)] == [None, None]
+
+
 def test_disabled_schedule_is_not_fired(engine: Engine) -> None:
     engine.put_schedule(enabled=False)
 

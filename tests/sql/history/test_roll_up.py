@@ -45,7 +45,7 @@ def finish(engine: Engine, number: int = 1, outcome: str = "completed", seconds:
     engine.finish(claims[0].worker_id, *reports)
 
 
-def told(engine: Engine, column: str, role: str | None = None, width: int = 10) -> list[Any]:
+def history_column(engine: Engine, column: str, role: str | None = None, width: int = 10) -> list[Any]:
     """Return a column of the history, by bin."""
     query = f"select {column} from rolecall.history(%s, %s, 10, '-infinity')"
     return [value for (value,) in engine.rows(query, role, width)]
@@ -69,7 +69,7 @@ def test_finished_tasks_are_counted_by_bin_and_role(engine: Engine) -> None:
     engine.clock.advance(seconds=10)
     roll_up(engine)
 
-    assert told(engine, "completed") == [3, 2]
+    assert history_column(engine, "completed") == [3, 2]
     assert sums(engine) == (5, 1, 1, 0)
     assert sums(engine, role="work") == (3, 1, 1, 0)
     assert sums(engine, role="other") == (2, 0, 0, 0)

@@ -255,8 +255,8 @@ def test_operator_call_fails_if_rows_stay_locked(
     running = engine.enqueue(key="k")
     worker = engine.claim_one().worker_id
     token = engine.value("select rolecall.issue_token(%s)", running)
-    said = Jsonb({"name": "tick", "role": "work", "every": 30})
-    given = {"task": task_id, "failed": failed, "token": token, "worker": worker, "schedule": said}
+    result = Jsonb({"name": "tick", "role": "work", "every": 30})
+    given = {"task": task_id, "failed": failed, "token": token, "worker": worker, "schedule": result}
     before = engine.rows("select id, state, scheduled_for from rolecall.all_tasks order by id")
     gate.rows(held)
 

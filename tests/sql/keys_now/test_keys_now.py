@@ -11,16 +11,16 @@ from tests.sql.engine import Engine
 from tests.sql.rows_read import rows_read
 
 
-def told(engine: Engine, *keys: str, most: int = 100) -> list[tuple[Any, ...]]:
+def keys_now(engine: Engine, *keys: str, most: int = 100) -> list[tuple[Any, ...]]:
     return engine.rows("select * from rolecall.keys_now(%s, %s)", list(keys), most)
 
 
 def test_unused_key_has_capacity_one(engine: Engine) -> None:
-    assert told(engine, "k") == [("k", 1, None, 0, [], 0, 0)]
+    assert keys_now(engine, "k") == [("k", 1, None, 0, [], 0, 0)]
 
 
 def test_keys_are_returned_in_the_given_order(engine: Engine) -> None:
-    assert [row[0] for row in told(engine, "b", "a", "c")] == ["b", "a", "c"]
+    assert [row[0] for row in keys_now(engine, "b", "a", "c")] == ["b", "a", "c"]
 
 
 def test_holders_and_waiting_tasks_are_counted_separately(engine: Engine) -> None:
@@ -29,11 +29,11 @@ def test_holders_and_waiting_tasks_are_counted_separately(engine: Engine) -> Non
     engine.enqueue(key="other")
     engine.claim(9)
 
-    assert told(engine, "k") == [("k", 1, None, 1, ids[:1], 3, 1)]
+    assert keys_now(engine, "k") == [("k", 1, None, 1, ids[:1], 3, 1)]
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("expected", "answer"),
     [
         ({"tenant:*": 2, "tenant:7": 5}, (5, "tenant:7")),
         ({"tenant:*": 2, "*": 3}, (2, "tenant:*")),
@@ -42,12 +42,12 @@ def test_holders_and_waiting_tasks_are_counted_separately(engine: Engine) -> Non
     ],
 )
 def test_capacity_is_returned_with_the_pattern_that_sets_it(
-    engine: Engine, said: dict[str, int], answer: tuple[int, str | None]
+    engine: Engine, expected: dict[str, int], answer: tuple[int, str | None]
 ) -> None:
-    for pattern, capacity in said.items():
+    for pattern, capacity in expected.items():
         engine.rows("select rolecall.set_key_capacity(%s, %s)", pattern, capacity)
 
-    [(_, capacity, pattern, *_)] = told(engine, "tenant:7")
+    [(_, capacity, pattern, *_)] = keys_now(engine, "tenant:7")
 
     assert (capacity, pattern) == answer
 
@@ -57,7 +57,7 @@ def test_ten_holders_are_listed_and_all_are_counted(engine: Engine) -> None:
     engine.enqueue_many([{"role": "work", "key": "k"}] * 12)
     engine.claim(12)
 
-    [(_, _, _, used, holders, _, _)] = told(engine, "k")
+    [(_, _, _, used, holders, _, _)] = keys_now(engine, "k")
 
     assert (used, len(holders)) == (12, 10)
 
@@ -66,5 +66,5 @@ def test_waiting_tasks_are_counted_and_read_only_up_to_the_limit(live_engine: En
     engine = live_engine
     fill(engine, 5_000, key="k")
 
-    assert told(engine, "k", most=10)[0][5] == 10
+    assert keys_now(engine, "k", most=10)[0][5] == 10
     assert rows_read(engine, "select * from rolecall.keys_now('{k}', 10)") < 100

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from tests.sql.conftest import Session
 from tests.sql.engine import START, Claim, Engine
-from tests.sql.insisting import MAKE_PARTITIONS, insist
 from tests.sql.interleavings.stage import Stage, Step, commit, opening
+from tests.sql.repeating import MAKE_PARTITIONS, repeat_until_done
 
 
 def make(engine: Engine, days: int = 7) -> int:
@@ -18,7 +18,7 @@ def make(engine: Engine, days: int = 7) -> int:
 
 def make_in_use(engine: Engine) -> int:
     """Create partitions while others use the tables."""
-    return insist(engine, MAKE_PARTITIONS)
+    return repeat_until_done(engine, MAKE_PARTITIONS)
 
 
 def partitions(engine: Engine, parent: str = "finished_tasks") -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.db.run import run
-from rolecall.model.details import ExpandedPhase, OutlinePhase
+from rolecall.model.operator.details import ExpandedPhase, OutlinePhase
 from rolecall.sql import outlines
 from tests.sql.engine import START, Engine
 from tests.sql.families import family, parent_of, spread

@@ -46,6 +46,21 @@ def test_process_tasks_can_be_limited_to_one_role(shop: Engine) -> None:
     assert counted(shop) == [2]
 
 
+def test_queue_is_a_second_name_of_the_role(shop: Engine) -> None:
+    shop.declare({"name": "other"})
+    enqueue(shop, 1)
+    enqueue(shop, 2, role="other")
+
+    process(shop, queue="other")
+
+    assert counted(shop) == [2]
+
+
+def test_role_and_queue_that_differ_are_rejected(shop: Engine) -> None:
+    with pytest.raises(psycopg.Error, match="give one of them"):
+        process(shop, role="count", queue="other")
+
+
 def test_process_tasks_stops_after_the_given_number_of_tasks(shop: Engine) -> None:
     enqueue(shop, 1, 2, 3)
 

@@ -42,7 +42,7 @@ def test_command_is_enqueued_once_and_run(psql: psycopg.Connection[Any]) -> None
     for number in (1, 2, 2):
         psql.execute("select my_schema.enqueue_my_command(%s)", (number,))
 
-    psql.execute("call rolecall.process_tasks('analytics', p_max_tasks => 10)")
+    psql.execute("call rolecall.process_tasks(p_queue => 'analytics', p_max_tasks => 10)")
 
     assert (states(psql), done(psql)) == (["completed", "completed"], [1, 2])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.db.run import run
-from rolecall.model.live import RoleProgress
+from rolecall.model.operator.live import RoleProgress
 from rolecall.sql import progress
 from tests.sql.engine import START, Engine
 from tests.sql.families import family

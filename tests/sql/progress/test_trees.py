@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rolecall.db.run import run
-from rolecall.model.progress import Activity, Progress, progress_of
+from rolecall.model.operator.progress import Activity, Progress, progress_of
 from rolecall.sql import progress
 from tests.sql.costs import buffers
 from tests.sql.engine import Claim, Engine

@@ -6,11 +6,11 @@ from tests.sql.conftest import Session
 from tests.sql.engine import START, TIMEOUT, Engine
 
 
-def bury(engine: Engine, *workers: int) -> dict[int, str]:
+def rescue_workers(engine: Engine, *workers: int) -> dict[int, str]:
     return dict(engine.rows("select task_id, state::text from rolecall.rescue_workers(%s)", list(workers)))
 
 
-def on_the_roll(engine: Engine) -> list[int]:
+def registered_workers(engine: Engine) -> list[int]:
     return [worker_id for (worker_id,) in engine.rows("select id from rolecall.all_workers where active order by id")]
 
 
@@ -18,7 +18,7 @@ def test_tasks_of_a_dead_worker_are_released_before_their_lease_expires(engine: 
     task_id = engine.enqueue()
     claim = engine.claim_one()
 
-    assert bury(engine, claim.worker_id) == {task_id: "pending"}
+    assert rescue_workers(engine, claim.worker_id) == {task_id: "pending"}
 
     task = engine.task(task_id)
     assert (task.attempt, task.worker_id, task.error) == (1, None, "its worker died")
@@ -31,7 +31,7 @@ def test_attempts_of_unstarted_tasks_are_refunded(engine: Engine) -> None:
     begun, _ = engine.claim(2, worker=worker, start=2)
     engine.start(begun)
 
-    bury(engine, worker)
+    rescue_workers(engine, worker)
 
     assert [engine.task(task_id).attempt for task_id in ids] == [1, 0]
     assert [engine.value("select refunds from rolecall.tasks where id = %s", task_id) for task_id in ids] == [0, 1]
@@ -42,7 +42,7 @@ def test_task_that_kills_its_workers_fails_after_its_last_attempt(engine: Engine
     states = []
     for _ in range(2):
         engine.clock.advance(hours=1)
-        states.append(bury(engine, engine.claim_one().worker_id))
+        states.append(rescue_workers(engine, engine.claim_one().worker_id))
 
     assert states == [{poison: "pending"}, {poison: "failed"}]
     assert engine.task(poison).error == "its worker died"
@@ -56,7 +56,7 @@ def test_cancelled_or_timed_out_task_of_a_dead_worker_ends_accordingly(engine: E
     engine.clock.set(START)
     engine.clock.advance(seconds=TIMEOUT + 1)
 
-    assert bury(engine, worker) == {cancelled: "cancelled", late: "pending"}
+    assert rescue_workers(engine, worker) == {cancelled: "cancelled", late: "pending"}
     assert engine.events(late) == ["timeout"]
 
 
@@ -65,9 +65,9 @@ def test_dead_workers_are_unregistered_immediately(engine: Engine) -> None:
     for worker in (dead, alive):
         engine.rows("select rolecall.mark_idle(%s, true)", worker)
 
-    assert bury(engine, dead) == {}
+    assert rescue_workers(engine, dead) == {}
 
-    assert on_the_roll(engine) == [alive]
+    assert registered_workers(engine) == [alive]
     assert engine.rows("select distinct worker_id from rolecall.idle_marks") == [(alive,)]
     assert engine.value("select sum(active_workers) from rolecall.capacity()") == 1
 
@@ -77,7 +77,7 @@ def test_task_of_a_worker_wrongly_declared_dead_is_completed_once(engine: Engine
     task_id = engine.enqueue()
     live = engine.claim_one()
 
-    bury(engine, live.worker_id)
+    rescue_workers(engine, live.worker_id)
     engine.clock.advance(hours=1)
     other = engine.claim_one()
 
@@ -95,10 +95,10 @@ def test_worker_declared_dead_is_notified(engine: Engine) -> None:
     for channel in ("rolecall_cancel", "rolecall_command"):
         engine.rows(f"listen {channel}")
 
-    bury(engine, worker)
+    rescue_workers(engine, worker)
 
-    told = {(each.channel, each.payload) for each in engine.connection.notifies(timeout=10, stop_after=2)}
-    assert told == {("rolecall_cancel", str(worker)), ("rolecall_command", str(worker))}
+    output = {(each.channel, each.payload) for each in engine.connection.notifies(timeout=10, stop_after=2)}
+    assert output == {("rolecall_cancel", str(worker)), ("rolecall_command", str(worker))}
 
 
 def test_worker_whose_row_is_locked_is_not_declared_dead(engine: Engine, session: Session) -> None:
@@ -107,9 +107,9 @@ def test_worker_whose_row_is_locked_is_not_declared_dead(engine: Engine, session
     other = session()
     with other.connection.transaction():
         other.rows("select rolecall.beat(%s, 0, false)", worker)
-        bury(engine, worker)
+        rescue_workers(engine, worker)
 
-    assert on_the_roll(engine) == [worker]
+    assert registered_workers(engine) == [worker]
 
 
 def test_locked_task_is_left_to_the_next_call(engine: Engine, session: Session) -> None:
@@ -119,9 +119,9 @@ def test_locked_task_is_left_to_the_next_call(engine: Engine, session: Session) 
     other = session()
     with other.connection.transaction():
         other.rows("select from rolecall.tasks where id = %s for update", held)
-        assert bury(engine, worker) == {free: "pending"}
+        assert rescue_workers(engine, worker) == {free: "pending"}
 
-    assert bury(engine, worker) == {held: "pending"}
+    assert rescue_workers(engine, worker) == {held: "pending"}
 
 
 def test_one_call_rescues_at_most_the_limit(engine: Engine) -> None:

@@ -24,18 +24,18 @@ def tried(engine: Engine) -> int:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("deadlock_detected", "Deadlock detected after 3 retries"),
         ("serialization_failure", "Serialization failure after 3 retries"),
     ],
 )
-def test_attempt_fails_after_three_internal_retries(tries: Engine, code: str, told: str) -> None:
+def test_attempt_fails_after_three_internal_retries(tries: Engine, code: str, expected: str) -> None:
     handler(tries, f"{TRY} raise {code};", retry=NEVER)
 
     task_id, end = run_one(tries)
 
-    assert (end.error or "").partition("\n")[0] == told
+    assert (end.error or "").partition("\n")[0] == expected
     assert tries.task(task_id).state == "failed"
     assert (tries.task(task_id).attempt, tried(tries)) == (1, 4)
 

@@ -65,15 +65,17 @@ def test_free_permits_of_a_held_key_are_used_without_an_event(engine: Engine) ->
     assert len(engine.claim(3)) == 1
 
 
-@pytest.mark.parametrize(("handler", "told"), [("work", False), ("other", True)])
-def test_task_only_another_handler_could_have_unparked_has_an_event(engine: Engine, handler: str, told: bool) -> None:
+@pytest.mark.parametrize(("handler", "expected"), [("work", False), ("other", True)])
+def test_task_only_another_handler_could_have_unparked_has_an_event(
+    engine: Engine, handler: str, expected: bool
+) -> None:
     """A worker that has one handler may lack the other, so that the task would never be claimed."""
     engine.declare(handlers=[{"name": "other", "role": "work"}, {"name": "work", "role": "work"}])
     [task_id] = forget(engine, "k")
     engine.enqueue(key="k", handler=handler)
     engine.rows("insert into rolecall.key_patterns (prefix, capacity) values ('', 2)")
 
-    assert unpark(engine)[0] == ([task_id] if told else [])
+    assert unpark(engine)[0] == ([task_id] if expected else [])
     assert engine.value("select count(*) from rolecall.tasks where parked") == 0
 
 

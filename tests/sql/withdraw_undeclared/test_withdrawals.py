@@ -23,8 +23,8 @@ def shop(engine: Engine) -> Engine:
 
 def start(engine: Engine, release: str, app: str = "shop", **names: list[str]) -> int:
     """Start a worker of a release that declares these names."""
-    worker = engine.worker()
-    engine.rows("select rolecall.declare_release(%s, %s, %s, %s)", worker, app, release, Jsonb(names))
+    worker, declared = engine.worker(), {kind: dict.fromkeys(names[kind]) for kind in names}
+    engine.rows("select rolecall.declare_release(%s, %s, %s, %s)", worker, app, release, Jsonb(declared))
     return worker
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rolecall import App
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 from rolecall.web import build
 from tests.web.doors import Door, opened
 from tests.web.matrix import IDENTITIES, departures, passed_over, read_table, routes_of

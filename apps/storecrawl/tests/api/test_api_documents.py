@@ -16,10 +16,10 @@ import pytest
 import uvicorn
 from storecrawl.api.documents import accepts_gzip
 
+from apps.storecrawl.tests.menu_samples import Sample, samples
 from rolecall import App
 from tests.web.doors import unguarded
 
-CAPTURE = "graphql-filteredproducts-ethos-harmar-2025-11.json"
 MEBIBYTE = 1024**2
 
 
@@ -33,10 +33,9 @@ async def server(database: str, app: App) -> AsyncIterator[str]:
     await serving
 
 
-async def test_captured_menu_is_returned_byte_for_byte(
-    http: httpx2.AsyncClient, shop: Any, read_capture: Callable[[str], bytes]
-) -> None:
-    menu = read_capture(CAPTURE)
+@pytest.mark.parametrize("sample", samples("graphql"), ids=str)
+async def test_menu_is_returned_byte_for_byte(http: httpx2.AsyncClient, shop: Any, sample: Sample) -> None:
+    menu = sample.read()
     payload = shop.payload(shop.store(), menu)
 
     plain = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import httpx2
 import pytest
-from storecrawl.catalog.normalize import normalize, parse_document
 
-JOINT = "joint-cuzzies-2025-06.json"
+from apps.storecrawl.tests.menu_samples import Sample, samples
+
 PERCENT = {"unit": "PERCENTAGE"}
 PRODUCTS: dict[str, dict[str, Any]] = {
     "a": {"Name": "Blue Dream", "brandName": "Sun", "recPrices": [40], "THCContent": {**PERCENT, "range": [20, 25]}},
@@ -214,18 +215,16 @@ async def test_menu_can_be_aggregated_by_brand_and_category(http: httpx2.AsyncCl
     assert (await http.get(f"/api/payloads/store/{menu_store}/aggregate?group_by=price")).status_code == 422
 
 
-async def test_captured_menu_can_be_queried_completely(
-    http: httpx2.AsyncClient, shop: Any, read_capture: Callable[[str], bytes]
-) -> None:
-    store, document = shop.store(), read_capture(JOINT)
-    shop.payload(store, document)
-    products = normalize(parse_document(document)).products
+@pytest.mark.parametrize("sample", samples("joint"), ids=str)
+async def test_whole_menu_can_be_queried(http: httpx2.AsyncClient, shop: Any, sample: Sample) -> None:
+    store = shop.store()
+    shop.payload(store, sample.read())
 
     answer = (await http.get(f"/api/payloads/store/{store}/query?limit=1000&sort=price")).json()
     groups = (await http.get(f"/api/payloads/store/{store}/aggregate")).json()["items"]
 
-    assert answer["total"] == len(answer["items"]) == sum(group["count"] for group in groups) == 226
+    assert answer["total"] == len(answer["items"]) == sum(group["count"] for group in groups) == len(sample.records)
     prices = [item["price"] for item in answer["items"]]
     assert prices == sorted(prices)
-    cheapest = min(variant.special_rec_cents or 0 for product in products for variant in product.variants)
-    assert prices[0] == cheapest > 0
+    specials = [Decimal(variant["specialPrice"]) for record in sample.records for variant in record["variants"]]
+    assert prices[0] == int(min(specials) * 100) > 0

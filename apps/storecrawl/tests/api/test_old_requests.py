@@ -31,6 +31,7 @@ REQUESTS = {
         Old("GET /api/tasks?dispensary_id={store}", 200, TASK),
         Old("GET /api/tasks?platform=dutchie", 200, TASK),
         Old("GET /api/tasks?worker_id=1", 200),
+        Old("GET /api/tasks?worker_id=gone-1", 200),
         Old("GET /api/tasks/{task}", 200, f"{TASK} payload result"),
         Old(
             "POST /api/tasks", 201, "id", {"role": "product_resync", "dispensary_id": "{store}", "platform": "dutchie"}
@@ -41,6 +42,7 @@ REQUESTS = {
         Old("POST /api/tasks", 201, "id", {"role": "store_discovery", "state_code": "AZ"}),
         Old("POST /api/tasks", 201, "id", {"role": "product_refresh", "payload": {"payload_id": "{payload}"}}),
         Old("POST /api/tasks", 201, "id", {"role": "analytics_refresh"}),
+        Old("POST /api/tasks", 201, "id", {"role": "entry_point_discovery", "dispensary_id": "{store}"}),
         Old("GET /api/tasks/counts", 200, "role state number"),
         Old("GET /api/tasks/capacity", 200, "role pending_tasks active_workers"),
         Old("GET /api/tasks/capacity/product_resync", 200, "pending_tasks active_workers workers_needed"),

@@ -1,4 +1,4 @@
-"""A second, independent reader of captured menus, value by value.
+"""A second, independent reader of menus, value by value.
 
 It shares no code with the normalizer that it checks: figures are decimals from the beginning, products are
 searched in the whole document, and each rule is written as the documents state it.
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 from typing import Any
 
 COUNTS = {"totalCount", "productsCount", "products_count"}
@@ -38,10 +37,10 @@ class Reading:
     claimed: int | None
 
 
-def read(path: Path) -> Reading | None:
-    """Read a captured menu; None if it has no products with options."""
+def read(content: bytes) -> Reading | None:
+    """Read a menu; None if it has no products with options."""
     try:
-        document = json.loads(path.read_text("utf-8"), parse_float=Decimal)
+        document = json.loads(content, parse_float=Decimal)
     except ValueError:
         return None
     lists = [(members, claimed) for members, claimed in _lists(document, None) if any(map(_is_product, members))]
@@ -74,15 +73,15 @@ def _product(record: dict[str, Any]) -> tuple[str, Values]:
 
 
 def _parallel(record: dict[str, Any]) -> tuple[str, Values]:
-    category = _category(record["type"])
+    category, specials = _category(record["type"]), record.get("specialData") or {}
     values = {
         "name": _text(record["Name"]),
         "brand": _text(record.get("brandName")),
         "category": category,
-        "subcategory": _label(record.get("subcategory"), "-"),
+        "subcategory": _subcategory(record.get("subcategory")),
         "strain": _strain(record["strainType"]),
-        "thc": _content(record["THCContent"]),
-        "cbd": _content(record["CBDContent"]),
+        "thc": _content(record["THCContent"]) or _content(record.get("THC")),
+        "cbd": _content(record["CBDContent"]) or _content(record.get("CBD")),
         "made": _moment(record["createdAt"]),
         "changed": _moment(record["updatedAt"]),
         "rec_only": record.get("recOnly"),
@@ -93,8 +92,8 @@ def _parallel(record: dict[str, Any]) -> tuple[str, Values]:
         ),
         "cannabinoids": [_compound(each, each["cannabinoid"]["name"]) for each in record.get("cannabinoidsV2") or []],
         "terpenes": [_compound(each, each["name"]) for each in record.get("terpenes") or []],
-        "specials": [_sale(each) for each in (record.get("specialData") or {}).get("saleSpecials") or []],
-        "tags": [],
+        "specials": [_sale(each) for kind in ("saleSpecials", "bogoSpecials") for each in specials.get(kind) or []],
+        "tags": [record["collectionCardBadge"]["title"]] if record.get("collectionCardBadge") else [],
     }
     stock = {each["option"]: each["inventory"] for each in record.get("manualInventory") or []}
     stock |= {each["option"]: each["quantity"] for each in record.get("quantities") or []}
@@ -160,7 +159,7 @@ def _common(record: dict[str, Any], subcategory: str) -> Values:
     return {
         "name": _text(record["name"]),
         "category": _category(record["category"]),
-        "subcategory": None if subcategory == "DEFAULT" else _label(subcategory, "-"),
+        "subcategory": _subcategory(subcategory),
         "strain": _strain(record["strainType"]),
         "effects": [(name.lower(), None) for name in record["effects"]],
         "terpenes": [_compound(each, each["name"]) for each in record["terpenes"]],
@@ -205,13 +204,18 @@ def _content(content: Any) -> tuple[Decimal, Decimal, str | None] | None:
     if not isinstance(content, dict):
         return (Decimal(content), Decimal(content), None) if content is not None else None
     figures = content.get("range") or ([content["value"]] if content.get("value") is not None else [])
-    unit = UNITS.get(content["unit"], content["unit"])
-    return (min(map(Decimal, figures)), max(map(Decimal, figures)), unit) if figures else None
+    return _span(figures, UNITS.get(content["unit"], content["unit"]))
 
 
-def _bounds(record: dict[str, Any], name: str) -> tuple[Decimal, Decimal, str] | None:
+def _bounds(record: dict[str, Any], name: str) -> tuple[Decimal, Decimal, str | None] | None:
     low, high, unit = (record[f"{name}{end}"] for end in ("RangeLow", "RangeHigh", "Unit"))
-    return None if low is None else (Decimal(low), Decimal(high), UNITS[unit])
+    return None if low is None else _span([low, high], UNITS[unit])
+
+
+def _span(figures: list[Any], unit: str | None) -> tuple[Decimal, Decimal, str | None] | None:
+    """Return the bounds of a strength; more than the whole is impossible."""
+    possible = [figure for figure in map(Decimal, figures) if unit != "PERCENTAGE" or figure <= 100]
+    return (min(possible), max(possible), unit) if possible else None
 
 
 def _compound(member: dict[str, Any], name: str) -> tuple[str | None, Decimal, str]:
@@ -219,13 +223,13 @@ def _compound(member: dict[str, Any], name: str) -> tuple[str | None, Decimal, s
 
 
 def _sale(stated: dict[str, Any]) -> tuple[Any, ...]:
-    kind = "percent" if stated["percentDiscount"] else "dollars" if stated["dollarDiscount"] else "target_price"
+    unit = "percent" if stated["percentDiscount"] else "dollars" if stated["dollarDiscount"] else None
     return (
         stated["specialId"],
         _text(stated["specialName"]),
-        "sale",
+        stated["specialType"],
         stated["menuType"],
-        kind,
+        "target_price" if stated["targetPrice"] else unit,
         Decimal(stated["discount"]),
     )
 
@@ -241,6 +245,11 @@ def _text(stated: str | None) -> str | None:
 
 def _label(stated: str | None, joint: str) -> str | None:
     return re.sub(r"[^a-z0-9]+", joint, stated.lower()).strip(joint) if stated else None
+
+
+def _subcategory(stated: str | None) -> str | None:
+    label = _label(stated, "-")
+    return None if label == "default" else label
 
 
 def _category(stated: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows written by successive refreshes."""
+"""A refresh of a store updates the rows that earlier refreshes have written."""
 
 from __future__ import annotations
 

@@ -82,6 +82,21 @@ async def test_known_id_is_found_without_an_upstream_request(crawl: Any, upstrea
     assert upstream.stats()["requests"] == requests_before
 
 
+async def test_store_without_an_entry_is_resolved_by_its_own_record(crawl: Any) -> None:
+    await crawl.run(DISCOVER)
+    real = _rename(crawl, 1)
+
+    await crawl.run(NewTask(handler="entry_point_discovery", payload={"store_id": 1}))
+
+    assert crawl.value("select platform_store_id from storecrawl.stores where id = 1") == real
+
+
+async def test_task_without_entry_and_store_is_cancelled(crawl: Any) -> None:
+    await crawl.run(NewTask(handler="entry_point_discovery"))
+
+    assert crawl.value("select error from rolecall.all_tasks") == "'' is not a slug, an id or the address of a menu"
+
+
 async def test_undiscovered_store_is_found_promoted_and_crawled(crawl: Any) -> None:
     await crawl.run(DISCOVER)
     slug = crawl.value("select slug from storecrawl.stores where id = 1")

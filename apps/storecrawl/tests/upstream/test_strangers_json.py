@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import msgspec
@@ -189,7 +190,7 @@ async def test_product_readable_on_another_page_is_not_reported_as_invalid(serve
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "said"),
+    ("body", "error", "expected"),
     [
         (b"", Unavailable, r"incomplete response \(HTTP 200\): it is empty"),
         (answer(product("a"))[:-9], Unavailable, "it is cut after"),
@@ -199,7 +200,16 @@ async def test_product_readable_on_another_page_is_not_reported_as_invalid(serve
     ],
 )
 async def test_error_message_distinguishes_malformed_from_cut(
-    serve: Serve, client_for: ClientFor, body: bytes, error: type[Exception], said: str
+    serve: Serve, client_for: ClientFor, body: bytes, error: type[Exception], expected: str
 ) -> None:
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=expected):
         await fetch_menu(serve, client_for, body)
+
+
+@pytest.mark.parametrize("body", [b"[", b"[],", b'["a",'])
+def test_megabyte_of_brackets_is_rejected_in_a_fraction_of_a_second(body: bytes) -> None:
+    begun = time.thread_time()
+    with pytest.raises(NotJson):
+        read_json(body * (1_000_000 // len(body)))
+
+    assert time.thread_time() - begun < 0.5

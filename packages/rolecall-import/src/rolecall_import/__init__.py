@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from rolecall_import.inventory import Inventory
 from rolecall_import.module import module_text
-from rolecall_import.systems import read_code
+from rolecall_import.systems import check_code, read_code
 
-__all__ = ["Inventory", "module_text", "read_code"]
+__all__ = ["Inventory", "check_code", "module_text", "read_code"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from rolecall.celery.options import REFUSED_OF_A_CALL
+from rolecall.celery.options import MOOT_OF_A_CALL, REFUSED_OF_A_CALL
+from rolecall_import.findings import Findings
 from rolecall_import.inventory import FoundTask
-from rolecall_import.reading import UNKNOWN, Findings, arguments_as_code, code_of, options_of, using_code, value_of
+from rolecall_import.reading import UNKNOWN, arguments_as_code, code_of, native, options_of, using_code, value_of
 from rolecall_import.sources import Source
 
 SIGNATURES = frozenset({"s", "si", "signature", "subtask"})
@@ -22,6 +23,7 @@ CANVAS_HINTS = {
 }
 CALL_OPTIONS = {"countdown": "after", "eta": "scheduled_for", "expires": "expires", "priority": "priority"}
 CALL_OPTIONS |= {"queue": "role", "time_limit": "timeout"}
+COMPOSED = "the replacement is at the place that composes these tasks"
 RESULT_HINT = "client.get(task) reads state and result, client.wait(task, timeout=...) waits for them"
 
 
@@ -38,6 +40,7 @@ class Calls:
         canvas = _unwrap(node)
         if (kind := self._canvas(source, canvas)) is not None:
             self._compose(source, node, canvas, kind)
+            self._read_options_of_a_canvas(source, node)
             return True
         if not isinstance(node, ast.Call):
             return False
@@ -53,9 +56,20 @@ class Calls:
         elif ".control." in f".{full_name}" and self._findings.full_name(source, _root(node.func)) in self._apps:
             reason = "`rolecall tasks cancel`, `workers list` and `workers drain` control workers, and client.cancel"
             self._findings.gap(source, node, code_of(node), reason)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "apply_async":
+            self._findings.call(source, node, COMPOSED)
+            self._read_options_of_a_canvas(source, node)
         else:
             return False
         return True
+
+    def _read_options_of_a_canvas(self, source: Source, node: ast.expr) -> None:
+        """Report the options of `composed.apply_async(...)`, which belong to its tasks here."""
+        while isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "apply_async":
+                for word, code in self._options(source, node).items():
+                    self._findings.gap(source, node, f"{word}={code}", f"give it to the tasks: .options({word}={code})")
+            node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
 
     def _call_of(self, source: Source, node: ast.Call, verb: str) -> bool:
         name = code_of(node.func.value)  # type: ignore[attr-defined]  # it has a task before its verb
@@ -90,12 +104,8 @@ class Calls:
         for word, value in options_of(node).items():
             if word in CALL_OPTIONS:
                 ours[CALL_OPTIONS[word]] = code_of(value)
-            elif word in REFUSED_OF_A_CALL:
-                self._findings.gap(source, value, f"{word}={code_of(value)}", REFUSED_OF_A_CALL[word])
-            elif word == "link":
-                self._findings.gap(
-                    source, value, f"link={code_of(value)}", "in the handler: ctx.follow_up(following.task(result))"
-                )
+            elif word not in {"args", "kwargs", "name"}:
+                self._findings.gap(source, value, f"{word}={code_of(value)}", _option_hint(word))
         if "after" in ours and "expires" in ours:  # Celery counts from the call, Rolecall from the due time
             ours["expires"] += f" - {ours['after']}"
         return ours
@@ -138,6 +148,16 @@ class Calls:
             inside = tasks.partition("(")[2][:-1]
             tasks = f"client.enqueue_many({inside if _is_one(canvas) else f'[{inside}]'})"
         self._findings.call(source, node, f"{CANVAS_HINTS[kind]}\n{tasks}")
+
+
+def _option_hint(word: str) -> str:
+    if word in REFUSED_OF_A_CALL:
+        return native(REFUSED_OF_A_CALL[word])
+    if word == "link":
+        return "in the handler: ctx.follow_up(following.task(result))"
+    if word in MOOT_OF_A_CALL:
+        return "it is not needed here"
+    return "its options are known only when the code runs" if word == "**" else "no option of a task is like it"
 
 
 class Tasks(ast.NodeTransformer):

@@ -31,6 +31,7 @@ class FoundTask:
     """A task of the other system as a Rolecall handler; `words` are the arguments of `app.task(...)`, as code.
 
     `function` is the name in the module, `imports` are those of the annotations, `notes` are remarks for the reader.
+    `statements` is the number of statements of the body, which has to be moved by hand.
     """
 
     name: str
@@ -42,6 +43,7 @@ class FoundTask:
     is_async: bool = False
     imports: Sequence[str] = ()
     notes: list[str] = field(default_factory=list)
+    statements: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,18 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement at the top level of a file that is not translated, with the number of statements in it.
+
+    `code` is empty for a file that does not use the other system: `statements` are those of the file.
+    """
+
+    place: Place
+    code: str
+    statements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
     """A file that could not be read."""
 
@@ -90,6 +104,7 @@ class Inventory:
     schedules: list[FoundSchedule] = field(default_factory=list)
     calls: list[FoundCall] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    rest: list[Statement] = field(default_factory=list)
     unread: Sequence[Unread] = ()
 
     def in_order(self) -> Inventory:
@@ -98,4 +113,5 @@ class Inventory:
         self.schedules.sort(key=lambda schedule: (schedule.place, schedule.name))
         self.calls.sort(key=lambda call: (call.place, call.code))
         self.gaps.sort(key=lambda gap: (gap.place, gap.code, gap.reason))
+        self.rest.sort(key=lambda statement: (statement.place, statement.code))
         return self

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rolecall_import.inventory import FoundTask, Inventory
 from rolecall_import.reading import literal
 
-IMPORTED_NAMES = ("Dedupe", "exponential", "immediate", "linear")
+IMPORTED_NAMES = ("Dedupe", "exponential", "immediate", "linear", "no_retry")
 TITLES = {"celery": "Celery", "procrastinate": "Procrastinate", "rq": "RQ"}
 WIDTH = 110
 
@@ -43,7 +43,7 @@ def _head(inventory: Inventory, code: str) -> Iterator[str]:
 
 
 def _declarations(inventory: Inventory, app: str) -> Iterator[str]:
-    yield f'app = App("{app}")'
+    yield f"app = App({literal(app)})"
     roles = sorted({task.words["role"] for task in inventory.tasks if "role" in task.words})
     yield from (f"app.role({role})" for role in roles)
 
@@ -59,11 +59,11 @@ def _handler(task: FoundTask) -> str:
     ]
     return "\n".join(
         [
-            f"# {task.place}",
+            *_comment(f"{task.place}, a body of {_count(task.statements)}"),
             *(line for note in task.notes for line in _comment(note)),
             _wrap("@app.task(", words, ")"),
             _wrap(f"{'async def' if task.is_async else 'def'} {task.function}(", parameters, ") -> object:"),
-            f'    raise NotImplementedError("the body of {task.place}")',
+            f"    raise NotImplementedError({literal(f'the body of {task.place}')})",
         ]
     )
 
@@ -71,7 +71,7 @@ def _handler(task: FoundTask) -> str:
 def _schedules(inventory: Inventory) -> Iterator[str]:
     functions = {task.name: task.function for task in inventory.tasks}
     for schedule in inventory.schedules:
-        yield f"# {schedule.place}"
+        yield from _comment(str(schedule.place))
         words = [f"{word}={code}" for word, code in schedule.words.items()]
         handler = functions.get(schedule.task, literal(schedule.task))
         yield _wrap("app.schedule(", [literal(schedule.name), handler, *words], ")")
@@ -82,23 +82,43 @@ def _remarks(inventory: Inventory) -> Iterator[str]:
         yield "# Replacements for the calls that enqueue or read tasks. A handler's enqueue(...) uses the Client that"
         yield "# was last made with this app; times need a time zone."
         for call in inventory.calls:
-            yield f"#\n# {call.place}: {call.code}"
-            yield from (f"#     {line}" for line in call.instead.splitlines())
+            yield "#"
+            yield from _lines(f"{call.place}: {call.code}")
+            yield from _lines(call.instead, "    ")
         yield ""
     if inventory.gaps:
         yield "# Code without an equivalent that could be written here:"
         for gap in inventory.gaps:
-            yield f"#\n# {gap.place}: {gap.code}"
+            yield "#"
+            yield from _lines(f"{gap.place}: {gap.code}")
             yield from _comment(gap.reason, "    ")
+        yield ""
+    if inventory.rest:
+        yield "# Statements that are not translated. Move those that the bodies and calls need:"
+        yield "#"
+        for each in inventory.rest:
+            inner = f"  # {_count(each.statements)}" if each.statements > 1 else ""
+            without = f"{_count(each.statements)} without {TITLES[inventory.system]}"
+            yield from _lines(f"{each.place}: {each.code}{inner}" if each.code else f"{each.place.file}: {without}")
         yield ""
     if inventory.unread:
         yield "# Files that could not be read:"
-        yield from (f"# {each.file}: {each.problem}" for each in inventory.unread)
+        for file in inventory.unread:
+            yield from _lines(f"{file.file}: {file.problem}")
         yield ""
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"# {indent}", subsequent_indent=f"# {indent}")
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Return the text as comments, one for each line, so that no line of foreign code becomes a statement."""
+    return [f"# {indent}{line}" for line in text.splitlines()]
+
+
+def _count(statements: int) -> str:
+    return f"{statements} statement{'' if statements == 1 else 's'}"
 
 
 def _wrap(begin: str, parts: list[str], end: str) -> str:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.findings import Findings
+from rolecall_import.inventory import FoundTask, Inventory
 from rolecall_import.reading import (
     INNER,
     UNKNOWN,
-    Findings,
     arguments_as_code,
     code_of,
     constant_policy,
@@ -25,6 +25,7 @@ from rolecall_import.reading import (
     value_of,
 )
 from rolecall_import.sources import Function, Source, Sources
+from rolecall_import.statements import add_rest
 
 MAKERS = frozenset({"App", "Blueprint"})
 PACKAGE = "procrastinate"
@@ -51,6 +52,17 @@ REFUSED = {
 MANAGER_HINT = (
     "client.get, client.list_chains and `rolecall tasks list` read tasks; client.cancel and client.retry change them"
 )
+INCLUDE_HINT = "app.include(other); the namespace is part of the names of its handlers"
+MAKE_HINT = "App(name); its database is DATABASE_URL, or that of Client(dsn) and Worker(app, dsn)"
+READ_OPTIONS = frozenset({"lock", "name", "pass_context", "priority", "queue", "queueing_lock", "retry"})
+# The hints of names that no other line of the output is about.
+NAMES: Mapping[str, str] = {
+    "procrastinate.BaseRetryStrategy": "a handler raises Retry(after=...) to set the delay of one retry",
+    "procrastinate.JobContext": "declare the first parameter as ctx: Context",
+    "procrastinate.contrib.django": "use rolecall.django: docs/guides/django.md",
+    "procrastinate.exceptions": "catch rolecall.RolecallError, or one of its kinds",
+    "procrastinate.testing": "use rolecall.testing: docs/guides/testing.md",
+}
 STALLED_HINT = "no code needs to look for stalled jobs: tasks of a lost worker can be claimed again after their lease"
 
 
@@ -73,6 +85,8 @@ class Reader:
         for source, target, value in self._findings.sources.assignments():
             if isinstance(value, ast.Call) and self._makes_app(source, value.func):
                 self._apps.add(self._findings.full_name(source, target))
+                self._findings.record(target)
+                self._findings.call(source, value, MAKE_HINT)
         self._read_namespaces()
         for source, function in self._findings.sources.functions():
             self._read_decorators(source, function)
@@ -84,13 +98,18 @@ class Reader:
         for source, node, handled in self._findings.sources.calls():
             if isinstance(node, ast.Call) and self._read_call(source, node):
                 handled.add(node)
+        add_rest(self._findings, uses=self._is_procrastinates, hints=NAMES)
         return self._findings.inventory.in_order()
+
+    def _is_procrastinates(self, name: str) -> bool:
+        return name.partition(".")[0] == PACKAGE or any(name == app or name.startswith(f"{app}.") for app in self._apps)
 
     def _read_namespaces(self) -> None:
         for source, node, _ in self._findings.sources.calls():
             if isinstance(node, ast.Call) and code_of(node.func).endswith(".add_tasks_from") and node.args:
                 namespace = value_of(options_of(node).get("namespace"))
                 self._namespaces[self._findings.full_name(source, node.args[0])] = str(namespace)
+                self._findings.call(source, node, INCLUDE_HINT)
 
     def _makes_app(self, source: Source, node: ast.expr) -> bool:
         module, _, name = self._findings.full_name(source, node).rpartition(".")
@@ -104,6 +123,7 @@ class Reader:
                 continue
             reference = decorator.func if isinstance(decorator, ast.Call) else decorator
             assert isinstance(reference, ast.Attribute)  # noqa: S101 - it is one of ours
+            self._findings.record(decorator)
             namespace = self._namespaces.get(self._findings.full_name(source, reference.value))
             if reference.attr == "task":
                 task = self._add(source, function, options_of(decorator), namespace)
@@ -128,6 +148,8 @@ class Reader:
         task = read_task(self._findings.sources, source, function, name, skipping=1 if context else 0)
         task.name = valid_name(name, task.notes)
         task.context = context
+        if context and function.args.args:
+            self._findings.record(function.args.args[0])
         queue = options.get("queue", DEFAULT_QUEUE)
         task.words["role"] = literal(queue if isinstance(queue, str) else DEFAULT_QUEUE)
         self._attempts(source, task, keywords.get("retry"))
@@ -138,14 +160,19 @@ class Reader:
             task.notes.append(f"a second waiting job was rejected: using(dedupe={ONCE}); by default it is dropped here")
         if options.get("priority"):
             task.notes.append(f"each job had priority={code_of(keywords['priority'])}: set it with using(priority=...)")
-        for word, node in keywords.items():
-            if word in REFUSED:
-                self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
-            elif options[word] is UNKNOWN and word != "retry":
-                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
+        self._note(source, task, keywords)
         self._tasks[name] = task
         self._findings.add(source, function, task)
         return task
+
+    def _note(self, source: Source, task: FoundTask, keywords: Mapping[str, ast.expr]) -> None:
+        for word, node in keywords.items():
+            if word in REFUSED:
+                self._findings.gap(source, node, f"{task.function}: {word}={code_of(node)}", REFUSED[word])
+            elif word not in READ_OPTIONS:
+                task.notes.append(f"{word}={code_of(node)} is not translated")
+            elif value_of(node) is UNKNOWN and word != "retry":
+                task.notes.append(f"{word}={code_of(node)}: its value is not a literal")
 
     def _attempts(self, source: Source, task: FoundTask, retry: ast.expr | None) -> None:
         value = value_of(retry) if retry is not None else False
@@ -190,8 +217,7 @@ class Reader:
         task.context = True
         periodic = value_of(keywords.get("periodic_id"))
         name = f"{task.name} {periodic}" if isinstance(periodic, str) and periodic else task.name
-        schedule = FoundSchedule(name=name, task=task.name, place=source.place(decorator), words=words)
-        self._findings.inventory.schedules.append(schedule)
+        self._findings.schedule(source, decorator, name, task.name, words)
 
     def _read_call(self, source: Source, node: ast.Call) -> bool:
         if not isinstance(node.func, ast.Attribute):
@@ -241,6 +267,8 @@ class Reader:
                 ours[OPTIONS[word]] = code_of(value)
             elif word == "task_kwargs":
                 self._findings.gap(source, value, f"task_kwargs={code_of(value)}", "give all fields to enqueue(...)")
+            elif word not in {"allow_unknown", "name"}:
+                self._findings.gap(source, value, f"{word}={code_of(value)}", "no option of a task is like it")
         return ours
 
     def _read_defer(self, source: Source, node: ast.Call, name: str, options: dict[str, str]) -> None:

@@ -8,11 +8,11 @@ import keyword
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from rolecall_import.inventory import FoundCall, FoundTask, Gap, Inventory, Parameter, Place
-from rolecall_import.sources import Function, Source, Sources
+from rolecall_import.inventory import FoundTask, Parameter, Place
+from rolecall_import.sources import Function, Source, Sources, count_statements
 
 # A value that is known only when the code runs.
 UNKNOWN: Any = object()
@@ -25,50 +25,22 @@ OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
 }
 UNITS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
+# The syntax of annotations that are copied.
+TYPES = (ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name, ast.Subscript, ast.Tuple)
 RESERVED_NAMES = frozenset({"ctx"})
 # Names that the generated module already defines, and names that the database accepts.
-MODULE_NAMES = frozenset({"Any", "App", "Context", "Dedupe", "app", "exponential", "immediate", "linear"})
+MODULE_NAMES = frozenset({"Any", "App", "Context", "Dedupe", "app", "exponential", "immediate", "linear", "no_retry"})
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 LONGEST = 160
-
-
-class Findings:
-    """The findings of a reader, and the meaning of names."""
-
-    def __init__(self, system: str, sources: Sources) -> None:
-        self.sources = sources
-        self.inventory = Inventory(system=system, files=len(sources.files), unread=sources.unread)
-        # By the full name of the function.
-        self._functions: dict[str, FoundTask] = {}
-
-    def add(self, source: Source, function: Function, task: FoundTask) -> None:
-        """Record the task of a function."""
-        self._functions[f"{source.module}.{function.name}"] = task
-        self.inventory.tasks.append(task)
-
-    def task_of(self, source: Source, node: ast.AST) -> FoundTask | None:
-        """Return the task that a name refers to."""
-        return self._functions.get(self.full_name(source, node))
-
-    def full_name(self, source: Source, node: ast.AST) -> str:
-        """Return the full name that a dotted name refers to, or an empty string for other code."""
-        return self.sources.full_name(source, node) or ""
-
-    def call(self, source: Source, node: ast.expr, instead: str) -> None:
-        """Record a call and its replacement."""
-        self.inventory.calls.append(FoundCall(place=source.place(node), code=code_of(node), instead=instead))
-
-    def gap(self, source: Source, node: ast.expr, code: str, reason: str) -> None:
-        """Record code without an equivalent."""
-        self.inventory.gaps.append(Gap(place=source.place(node), code=code, reason=reason))
 
 
 def literal(value: Any) -> str:
     """Return a plain value as code."""
     match value:
         case str():
-            inside = repr(f"'{value}")[2:-1]
-            return f'"{inside}"'
+            escaped = value.encode("unicode_escape").decode("ascii")
+            inside = value.replace("\\", "\\\\") if value.isprintable() else escaped
+            return '"' + inside.replace('"', '\\"') + '"'
         case Mapping():
             return f"{{{', '.join(f'{literal(key)}: {literal(each)}' for key, each in value.items())}}}"
         case list():
@@ -128,6 +100,24 @@ def options_of(call: ast.expr) -> dict[str, ast.expr]:
     return {word.arg or "**": word.value for word in call.keywords} if isinstance(call, ast.Call) else {}
 
 
+def entries_of(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the entries of a dictionary whose keys are literal texts; none for other code."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None and isinstance(name := value_of(key), str):
+                yield name, value
+
+
+def matters(value: Any, *, when_off: bool) -> bool:
+    """Return whether an option differs from its default."""
+    return value is UNKNOWN or bool(value) != when_off
+
+
+def native(hint: str) -> str:
+    """Return a hint of `rolecall.celery` for code that uses Rolecall's own API."""
+    return hint.replace("app.rolecall", "app").replace("self.context", "ctx").replace("app.client", "client")
+
+
 def arguments_as_code(call: ast.Call, without: Iterable[str] = (), skipping: int = 0) -> str:
     """Return the arguments of a call as code, without the first ones and some keywords."""
     words = [word for word in call.keywords if word.arg not in set(without)]
@@ -152,6 +142,7 @@ def read_task(sources: Sources, source: Source, function: Function, name: str, *
         place=Place(source.file, function.lineno),
         parameters=(),
         is_async=isinstance(function, ast.AsyncFunctionDef),
+        statements=count_statements(function.body),
     )
     imports: set[str] = set()
     task.parameters = [
@@ -254,11 +245,10 @@ def _parameter(
 
 def _required_imports(sources: Sources, source: Source, annotation: ast.expr) -> set[str] | None:
     """Return the imports from the standard library that an annotation needs, or None if it needs others."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return None
     required: set[str] = set()
     for node in ast.walk(annotation):
-        if isinstance(node, ast.Attribute):
+        # Annotations are evaluated when the module is imported, so a call or a text in one would run foreign code.
+        if not isinstance(node, TYPES) or isinstance(getattr(node, "value", None), str):
             return None
         if isinstance(node, ast.Name) and node.id not in vars(builtins):
             module, _, name = (sources.full_name(source, node) or "").rpartition(".")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from rolecall.model.durations import read_duration
-from rolecall_import.inventory import FoundSchedule, FoundTask, Inventory
+from rolecall_import.findings import Findings
+from rolecall_import.inventory import FoundTask, Inventory
 from rolecall_import.reading import (
     INNER,
     UNKNOWN,
-    Findings,
     code_of,
     constant_policy,
     literal,
@@ -24,6 +25,7 @@ from rolecall_import.reading import (
     value_of,
 )
 from rolecall_import.sources import Function, Source, Sources
+from rolecall_import.statements import add_rest
 
 DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = 180
@@ -52,6 +54,8 @@ JOB_OPTIONS = frozenset(
 )
 REFUSED = {
     "at_front": "priority= orders tasks, from 100 (first) to -100",
+    "description": "@app.task(description=...) describes the tasks of a handler",
+    "group_id": "children of one task are a group: ctx.spawn(...), and ctx.children() in its gather step",
     "failure_ttl": "app.role(name, keep_failed=...) sets how long failed tasks are kept",
     "job_id": "ids are numbers that the database assigns: store the returned id, and use dedupe_key= to enqueue once",
     "meta": "pass data in fields of the payload; report facts while the task runs with ctx.info({...})",
@@ -64,6 +68,15 @@ REFUSED = {
     "result_ttl": "app.role(name, keep_completed=...) sets how long results are kept",
     "unique": "dedupe_key= makes tasks unique",
     "webhooks": "an event sink receives every outcome: App(sinks=[...])",
+}
+PACKAGES = frozenset({"django_rq", "rq", "rq_scheduler"})
+# The hints of names that no other line of the output is about.
+NAMES: Mapping[str, str] = {
+    "rq.Connection": "its database is DATABASE_URL, or that of Client(dsn)",
+    "rq.Worker": "rolecall worker --app module:app, or Worker(app).run()",
+    "rq.get_current_job": "declare the parameter `ctx: Context`: ctx.task_id, ctx.info({...})",
+    "rq.job": "client.get(task) reads state, result and error",
+    "rq.registry": "`rolecall tasks list --state failed` lists failed tasks",
 }
 FETCH_HINT = "client.get(task) reads state, result and error; client.cancel(id) cancels"
 CURRENT_JOB_HINT = "get_current_job() is ctx: declare the parameter `ctx: Context`"
@@ -99,13 +112,20 @@ class Reader:
         for source, node, handled in self._findings.sources.calls():
             if isinstance(node, ast.Call) and self._read_call(source, node):
                 handled.add(node)
+        add_rest(self._findings, uses=self._is_rqs, hints=NAMES)
         return self._findings.inventory.in_order()
+
+    def _is_rqs(self, name: str) -> bool:
+        variables = self._queues.keys() | self._schedulers.keys()
+        is_variable = any(name == each or name.startswith(f"{each}.") for each in variables)
+        return is_variable or name.partition(".")[0] in PACKAGES
 
     def _read_decorators(self) -> None:
         for source, function in self._findings.sources.functions():
             for decorator in function.decorator_list:
                 reference = decorator.func if isinstance(decorator, ast.Call) else decorator
                 if self._findings.full_name(source, reference) in JOB:
+                    self._findings.record(decorator)
                     self._declare(source, function, decorator)
         for source, inner in self._findings.sources.nested_definitions(Function):
             for decorator in inner.decorator_list:
@@ -116,11 +136,15 @@ class Reader:
         queue = self._new_queue(source, value)
         if queue is not None:
             self._queues[self._findings.full_name(source, target)] = queue
+            self._findings.record(target)
+            name, limit = queue
+            self._findings.call(source, value, f"role={literal(name)} of its tasks, and timeout={literal(limit)}")
         elif isinstance(value, ast.Call) and self._findings.full_name(source, value.func) in SCHEDULERS:
             name = value_of(options_of(value).get("queue_name"))
-            self._schedulers[self._findings.full_name(source, target)] = (
-                name if isinstance(name, str) else DEFAULT_QUEUE
-            )
+            queue_name = name if isinstance(name, str) else DEFAULT_QUEUE
+            self._schedulers[self._findings.full_name(source, target)] = queue_name
+            self._findings.record(target)
+            self._findings.call(source, value, f"workers fire schedules; role={literal(queue_name)} of its tasks")
 
     def _new_queue(self, source: Source, node: ast.expr) -> tuple[str, float] | None:
         if not isinstance(node, ast.Call) or self._findings.full_name(source, node.func) not in QUEUES | GETTERS:
@@ -184,10 +208,11 @@ class Reader:
         own = _limit(keywords.get("timeout"))
         task = self._add(f"{source.module}.{function.name}", queue, limit if own is None else own)
         task.words |= self._retry(source, keywords.get("retry"))
-        for word in keywords.keys() & REFUSED.keys():
-            self._findings.gap(
-                source, keywords[word], f"{function.name}: {word}={code_of(keywords[word])}", REFUSED[word]
-            )
+        for word, node in keywords.items():
+            if word in REFUSED:
+                self._findings.gap(source, node, f"{function.name}: {word}={code_of(node)}", REFUSED[word])
+            elif word not in {"connection", "queue", "retry", "timeout"}:
+                task.notes.append(f"{word}={code_of(node)} is not translated: set it at each call")
 
     def _read_call(self, source: Source, node: ast.Call) -> bool:
         place = self._enqueues(source, node)
@@ -290,8 +315,7 @@ class Reader:
             self._findings.gap(source, node, code_of(node), payload if isinstance(payload, str) else REFUSED["repeat"])
             return
         words = dict([rhythm]) | ({"payload": literal(payload)} if payload else {})
-        schedule = FoundSchedule(name=task.name, task=task.name, place=source.place(node), words=words)
-        self._findings.inventory.schedules.append(schedule)
+        self._findings.schedule(source, node, task.name, task.name, words)
 
 
 def _limit(node: ast.expr | None) -> float | None:

@@ -120,6 +120,12 @@ def read_sources(path: Path) -> Sources:
     return Sources(read, unread)
 
 
+def count_statements(body: Sequence[ast.stmt]) -> int:
+    """Return the number of statements, including inner ones, without `pass`."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    return sum(isinstance(node, ast.stmt) and not isinstance(node, ast.Pass) for node in nodes)
+
+
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rolecall.model.errors import ConfigError
 from rolecall_import.celery import read_celery
-from rolecall_import.inventory import Inventory
+from rolecall_import.celery_check import check_celery
+from rolecall_import.inventory import Gap, Inventory
 from rolecall_import.procrastinate import read_procrastinate
 from rolecall_import.rq import read_rq
 from rolecall_import.sources import Sources, read_sources
@@ -17,6 +18,16 @@ SYSTEMS: Mapping[str, Callable[[Sources], Inventory]] = {
     "procrastinate": read_procrastinate,
     "rq": read_rq,
 }
+
+
+CHECKS: Mapping[str, Callable[[Sources], list[Gap]]] = {"celery": check_celery}
+
+
+def check_code(system: str, path: Path) -> list[Gap]:
+    """Return what the compatible API of a system rejects in its code. Raises ConfigError if there is no such API."""
+    if system not in CHECKS:
+        raise ConfigError(f"--check is for {', '.join(CHECKS)}: {system!r} has no compatible API", variable="--check")
+    return CHECKS[system](read_sources(path))
 
 
 def read_code(system: str, path: Path) -> Inventory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple
+from math import floor, log10
 from typing import Annotated
 
 from typer import Argument, Option
@@ -11,8 +12,8 @@ from typer import Argument, Option
 from rolecall.cli.output import print_facts, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
-from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan
-from rolecall.model.scaling import Replicas, Scaled
+from rolecall.model.operator.capacity import PlanRequest, RoleCapacity, RolePlan
+from rolecall.model.operator.scaling import Replicas, Scaled
 
 COLUMNS = (
     "role",
@@ -52,8 +53,8 @@ def capacity(
 
 
 def _row(capacity: RoleCapacity) -> tuple[object, ...]:
-    *figures, arrived, _runs, waited, _paused = astuple(capacity)
-    return (*figures, arrived, waited)
+    *figures, rate, hours, arrived, _runs, waited, _paused, _seconds = astuple(capacity)
+    return (*figures, _rounded(rate), _rounded(hours), arrived, _rounded(waited))
 
 
 def _print(plan: RolePlan) -> None:
@@ -66,16 +67,34 @@ def _facts(plan: RolePlan) -> Iterator[tuple[str, object]]:
     yield "role", plan.role
     yield "pending tasks", plan.pending_tasks
     yield "active workers", plan.active_workers
-    yield "tasks per worker-hour", capacity.tasks_per_worker_hour or "unknown: no task finished in the last hour"
+    yield "tasks per worker-hour", _rate(capacity)
     for when, number in plan.workers_needed.items():
         yield f"workers needed {when.replace('_', ' ')}", number
     yield "workers needed for the target wait", plan.workers_for_target_wait
     yield "planned workers", plan.workers
-    yield "arrivals per hour", plan.arrival_rate
-    yield "served per hour", plan.service_rate
-    yield "hours to drain", plan.estimated_hours_to_drain
-    yield "hours with arrivals", plan.hours_with_arrivals if plan.drains == "drains" else plan.drains
-    yield "oldest waiting s", capacity.oldest_waiting_seconds
+    yield "arrivals per hour", _rounded(plan.arrival_rate)
+    yield "served per hour", _rounded(plan.service_rate)
+    yield "hours to drain", _rounded(plan.estimated_hours_to_drain)
+    yield "hours with arrivals", _rounded(plan.hours_with_arrivals) if plan.drains == "drains" else plan.drains
+    yield "oldest waiting s", _rounded(capacity.oldest_waiting_seconds)
+    if past := plan.look_back:
+        yield "forecast an hour ago", f"{past.forecast_waiting:.0f} ready tasks now; there are {past.waiting}"
+
+
+def _rate(capacity: RoleCapacity) -> str:
+    if capacity.tasks_per_worker_hour is None:
+        return "unknown: no task finished in the last hour"
+    if capacity.measured_seconds is not None:
+        return f"{_rounded(capacity.tasks_per_worker_hour)}, measured over {capacity.measured_seconds:.0f} s"
+    return f"{_rounded(capacity.tasks_per_worker_hour)}, from the durations of {capacity.measured_runs} runs"
+
+
+def _rounded(number: float | None) -> float | None:
+    """Round to three significant digits, but never to more than a whole number."""
+    if not number:
+        return number
+    rounded = round(number, max(0, 2 - floor(log10(number))))
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def replicas(shell: Shell) -> None:

@@ -12,7 +12,7 @@ from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration, read_json
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
 from rolecall.model.errors import ChainNotFound, RolecallError
-from rolecall.model.pages import Page, position
+from rolecall.model.operator.pages import Page, position
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Dependent
 from rolecall.service.chains import ChainHistory

@@ -15,8 +15,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typer import Argument, Exit, Option, echo
 
 from rolecall.cli.shell import Shell
-from rolecall.db.embedded.binaries import find_psql
-from rolecall.db.embedded.server import EmbeddedServer
+from rolecall.embedded.binaries import find_psql
+from rolecall.embedded.server import EmbeddedServer
 from rolecall.model.errors import ConfigError
 
 SECRETS = {"password": "PGPASSWORD", "sslpassword": ""}
@@ -81,7 +81,7 @@ def _passfile(shell: Shell) -> Path | None:
 
 
 def _run(program: Path, arguments: Sequence[str], dsn: str) -> int:
-    """Run psql. The password is passed in the environment, because command lines are visible to everybody."""
+    """Run psql. The password is passed in the environment, because command lines are visible to all users."""
     secrets = {SECRETS[name]: str(value) for name, value in conninfo_to_dict(dsn).items() if SECRETS.get(name)}
     with _leaving_interrupts_to_it():
         process = _start_program([str(program), without_password(dsn), *arguments], secrets)

@@ -7,9 +7,9 @@ from typer import Exit
 from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
-from rolecall.model.doctor import Diagnosis, Verdict
+from rolecall.model.operator.doctor import Diagnosis, Verdict
 
-COLUMNS = ("severity", "check", "problem", "what to do")
+COLUMNS = ("severity", "check", "problem", "since", "what to do")
 CODES = {Verdict.FINE: 0, Verdict.WARNING: 1, Verdict.TROUBLE: 2}
 
 
@@ -21,7 +21,7 @@ def doctor(shell: Shell, *, app: Checked = None) -> None:
 
 
 def _print(diagnosis: Diagnosis) -> None:
-    rows = [(found.severity, found.check, found.problem, found.advice) for found in diagnosis.findings]
+    rows = [(found.severity, found.check, found.problem, found.since, found.advice) for found in diagnosis.findings]
     if rows:
         print_table(COLUMNS, rows, "")
     else:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from rolecall.cli.commands.tasks import print_task
+from rolecall.cli.options import choice
 from rolecall.cli.output import print_line
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date, read_duration, read_payload, read_when
@@ -29,18 +30,18 @@ def enqueue(  # sizes: each is an option of the command
     after: Annotated[str | None, Option(metavar="DURATION", help="Start after this time: 90, 15m, 4h.")] = None,
     key: Annotated[str | None, Option(help="The key, which limits concurrency.")] = None,
     dedupe_key: Annotated[str | None, Option(help="Unique among the open tasks of the handler.")] = None,
-    dedupe_mode: Annotated[DedupeMode, Option(help="What to do if a task with the dedupe key exists.")] = "keep",
+    dedupe_mode: Annotated[
+        DedupeMode, choice(DedupeMode, help="What to do if a task with the dedupe key exists.")
+    ] = "keep",
     dedupe_scope: Annotated[
-        DedupeScope | None, Option(help="Which existing tasks count: open ones, pending ones, or any in the window.")
+        DedupeScope | None, choice(DedupeScope, help="Which tasks count: open ones, pending ones, or any.")
     ] = None,
     window: Annotated[str | None, Option(metavar="DURATION", help="The window of the scope any.")] = None,
     max_attempts: Annotated[int | None, Option(help="The maximum number of attempts; 0 = unlimited.")] = None,
     timeout: Annotated[str | None, Option(metavar="DURATION", help="The longest duration of an attempt.")] = None,
     expires: Annotated[
         str | None,
-        Option(
-            metavar="WHEN", help="Cancel the task if it has not started this long after it is due, or by this date."
-        ),
+        Option(metavar="WHEN", help="Cancel it unless it starts this long after it is due, or by a date."),
     ] = None,
     needs: Annotated[
         list[int] | None, Option(metavar="ID", help="Start after this task has completed. Repeatable.")

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from typer import Argument, Exit, Option
 
 from rolecall.cli.output import print_table
-from rolecall.cli.probes import ALIVE, PATIENCE, READY, TOUCHED_EVERY
+from rolecall.cli.pages import PATIENCE
+from rolecall.cli.probes import ALIVE, READY, TOUCHED_EVERY
 from rolecall.cli.shell import Shell
 
 # On a busy machine, several updates can be late.

@@ -13,25 +13,34 @@ from rolecall.cli.shell import Shell
 from rolecall.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rolecall_import import Inventory
+    from collections.abc import Sequence
+
+    from rolecall_import.inventory import Gap, Inventory
 
 PARTLY = 1
 
 System = Annotated[str, Argument(metavar="SYSTEM", help="The system it was written for: celery, procrastinate, rq.")]
 Code = Annotated[Path, Argument(metavar="PATH", help="A file or a folder, read recursively and not run.")]
 Out = Annotated[Path | None, Option("--out", metavar="FILE", help="Write the module to a new file.")]
+Check = Annotated[bool, Option("--check", help="List what rolecall.celery rejects in the code, and print no module.")]
 Name = Annotated[str | None, Option("--name", metavar="APP", help="The name of the app; by default that of PATH.")]
 
 
-def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Name = None) -> None:
+def import_(  # sizes: each is an option of the command
+    shell: Shell, system: System, path: Code, out: Out = None, name: Name = None, check: Check = False
+) -> None:
     """The output is a module with the declarations, followed by the replacement of each call.
 
-    Code without an equivalent is listed with the reason. Exits with 1 if a file could not be read.
+    Code without an equivalent is listed with the reason. Exits with 1 if a file could not be read, and with --check if
+    anything is rejected.
     """
     try:
-        from rolecall_import import module_text, read_code  # noqa: PLC0415 - a distribution of its own
+        from rolecall_import import check_code, module_text, read_code  # noqa: PLC0415 - a distribution of its own
     except ModuleNotFoundError:
         raise ConfigError("not installed; run: pip install rolecall-import", variable="rolecall-import") from None
+    if check:
+        _show_rejected(shell, system, check_code(system, path))
+        return
     inventory = read_code(system, path)
     text = module_text(inventory, name or _app_name(path))
     if out is not None:
@@ -42,6 +51,14 @@ def import_(shell: Shell, system: System, path: Code, out: Out = None, name: Nam
     if out is None:
         echo(_summary(inventory), err=True)
     if inventory.unread:
+        raise Exit(PARTLY)
+
+
+def _show_rejected(shell: Shell, system: str, rejected: Sequence[Gap]) -> None:
+    lines = [f"{each.place}: {each.code}\n    {each.reason}" for each in rejected]
+    summary = f"rolecall.{system} rejects {_number(len(rejected), 'place')}"
+    shell.show({"rejected": [asdict(each) for each in rejected]}, lambda: echo("\n".join([*lines, summary])))
+    if rejected:
         raise Exit(PARTLY)
 
 

@@ -13,8 +13,8 @@ from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
 from rolecall.model.handoff import HandoffState
-from rolecall.model.history import Durations, HistoryPoint
-from rolecall.model.overview import PoolOverview
+from rolecall.model.operator.history import Durations, HistoryPoint
+from rolecall.model.operator.overview import PoolOverview
 
 COLUMNS = (
     "at",
@@ -29,7 +29,7 @@ COLUMNS = (
     "ready",
     "running",
 )
-ALERTS = ("severity", "problem", "what to do")
+ALERTS = ("severity", "problem", "since", "what to do")
 LANES = ("role", "band", "waiting", "taken", "waiting since")
 ROLES = (
     "role",
@@ -90,7 +90,7 @@ def overview(shell: Shell, *, app: Checked = None) -> None:
 
 def _print(found: PoolOverview) -> None:
     if found.alerts:
-        print_table(ALERTS, ((each.severity, each.sentence, each.advice) for each in found.alerts), "")
+        print_table(ALERTS, ((each.severity, each.sentence, each.since, each.advice) for each in found.alerts), "")
     else:
         print_line("No problems.")
     print_facts(_facts(found))

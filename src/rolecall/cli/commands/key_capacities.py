@@ -9,7 +9,7 @@ from typer import Argument, Option
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.keys import KeyCapacity, KeyState
-from rolecall.model.pages import Page
+from rolecall.model.operator.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 
 Pattern = Annotated[str, Argument(help="A key, or a prefix of keys with a star: 'tenant:*'.")]

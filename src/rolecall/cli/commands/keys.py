@@ -9,8 +9,8 @@ from typer import Argument, Option
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.scopes import ScopeOption
 from rolecall.cli.shell import Shell
-from rolecall.model.access import ApiKey, NewApiKey
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.access import ApiKey, NewApiKey
 from rolecall.service.access import DAYS, MOST_DAYS
 
 Name = Annotated[str, Argument(help="The name of the key, shown in the audit log.")]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
+from rolecall.cli.options import choice
 from rolecall.cli.output import print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date, read_duration
@@ -46,7 +47,7 @@ def audit(  # sizes: the options
     *,
     actor: Annotated[str | None, Option(help="Only changes by this person or API key.")] = None,
     action: Annotated[str | None, Option(help="Only this action, such as tasks.retry.")] = None,
-    via: Annotated[Via | None, Option(help="Only through this interface.")] = None,
+    via: Annotated[Via | None, choice(Via, help="Only through this interface.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only at this time or later.")] = None,
     before: Annotated[int | None, Option(metavar="ID", help="Only entries before this one: the next page.")] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,

@@ -12,8 +12,8 @@ from rolecall.cli.output import print_line, print_table
 from rolecall.cli.scopes import ScopeOption
 from rolecall.cli.shell import Shell
 from rolecall.cli.web import load_passwords
-from rolecall.model.access import Person
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.access import Person
 
 Name = Annotated[str, Argument(help="The login name.")]
 

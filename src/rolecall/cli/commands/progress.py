@@ -9,8 +9,8 @@ from typer import Argument, Option
 
 from rolecall.cli.output import print_facts, print_table
 from rolecall.cli.shell import Shell
-from rolecall.model.live import LiveSnapshot
-from rolecall.model.progress import Progress
+from rolecall.model.operator.live import LiveSnapshot
+from rolecall.model.operator.progress import Progress
 from rolecall.service.progress import read_weights
 
 PHASES = ("phase", "activity", "completed", "failed", "running", "share")

@@ -11,7 +11,7 @@ from rolecall.cli.shell import Shell
 from rolecall.config.brokers import BrokerAddress
 from rolecall.model.errors import ConfigError
 from rolecall.service.notifications import relay_of
-from rolecall.wake.choice import parse_notifications
+from rolecall.transport.choice import parse_notifications
 from rolecall.worker.supervisor import Command
 
 VARIABLE = "ROLECALL_NOTIFICATIONS"

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from rolecall.cli.output import print_line, print_table, shown
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
-from rolecall.model.insight import DeclaredRole
+from rolecall.model.operator.insight import DeclaredRole
 
 Name = Annotated[str, Argument(help="The name of the role.")]
 

@@ -26,6 +26,7 @@ from rolecall.config.parsing import HIGHEST_PORT
 from rolecall.extras import is_installed, missing_extra
 from rolecall.model.errors import ConfigError
 from rolecall.service.access import TOKEN_VARIABLE, ensure_token, mode_for
+from rolecall.worker.signals import end_after_parent
 from rolecall.worker.supervisor import Command
 
 AppReference = Annotated[str | None, Option("--app", metavar="MODULE:APP", help="The App whose tasks are served.")]
@@ -34,15 +35,26 @@ Port = Annotated[
     int | None, Option(min=0, max=HIGHEST_PORT, help="The port, default 8321 or any free one. [ROLECALL_HTTP]")
 ]
 Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="An open socket.")]
+Parent = Annotated[int | None, Option("--parent", hidden=True, help="The process to end after.")]
+# Seconds between SIGTERM and SIGKILL when the parent ends. The server itself takes at most ten.
+GRACE = 15.0
 
 # Its clients used servers that signed tokens. Settings for that may still be in the environment.
 OWN_TASKS = "rolecall.web.own_tasks:router"
 log = logging.getLogger("rolecall.cli")
 
 
-def serve(
-    shell: Shell, *, app: AppReference = None, host: Host = None, port: Port = None, fd: Descriptor = None
+def serve(  # sizes: one option each
+    shell: Shell,
+    *,
+    app: AppReference = None,
+    host: Host = None,
+    port: Port = None,
+    fd: Descriptor = None,
+    parent: Parent = None,
 ) -> None:
+    if parent is not None:
+        end_after_parent(parent, GRACE)
     try:
         server = load_server()
         loaded = load_app(app) if app else App("rolecall")
@@ -97,8 +109,9 @@ def serve_beside_workers(
             return
         _print_addresses(shell, listener, access)
         number = listener.fileno()
-        words = [*command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING]), "--fd", str(number)]
-        server = Command(name="The API", arguments=words, environment=secrets_of(shell), descriptors=(number,))
+        words = command_line(shell, "serve", reference, [*ACCESS, *DATABASE, *LOGGING])
+        tied = [*words, "--fd", str(number), "--parent", str(os.getpid())]
+        server = Command(name="The API", arguments=tied, environment=secrets_of(shell), descriptors=(number,))
         yield BesideWorkers(url_of(listener), _token_file(access), [server])
 
 

@@ -14,9 +14,10 @@ from rolecall.cli.filters import with_filter
 from rolecall.cli.output import print_drawing, print_facts, print_line, print_table, shown
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration, read_json
+from rolecall.model.error_text import first_line
 from rolecall.model.errors import TaskFinished, TaskNotFound
-from rolecall.model.insight import BulkAction, BulkOutcome, TaskFilter
-from rolecall.model.pages import Page
+from rolecall.model.operator.insight import BulkAction, BulkOutcome, TaskFilter
+from rolecall.model.operator.pages import Page
 from rolecall.model.tasks import Task, TaskSummary, TreeNode
 from rolecall.service.services import Services
 from rolecall.service.tasks import TaskHistory, require_existing, require_retried
@@ -24,6 +25,7 @@ from rolecall.service.tasks import TaskHistory, require_existing, require_retrie
 SomeIds = Annotated[list[int] | None, Argument(metavar="[ID]...", help="The ids of the tasks.")]
 Limit = Annotated[int, Option(help="With filters: the most tasks to change, newest first.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Only show which tasks would be changed.")]
+Rate = Annotated[float | None, Option(metavar="NUMBER", help="Retry so many tasks a second, instead of all at once.")]
 Ids = Annotated[list[int], Argument(metavar="ID...", help="The ids of the tasks.")]
 
 NEEDS = ("name", "task", "whole chain", "outcome", "result", "error")
@@ -57,10 +59,16 @@ def tree(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The 
 
 @with_filter
 def retry(
-    shell: Shell, which: TaskFilter, ids: SomeIds = None, *, limit: Limit = 1_000, dry_run: DryRun = False
+    shell: Shell,
+    which: TaskFilter,
+    ids: SomeIds = None,
+    *,
+    limit: Limit = 1_000,
+    rate: Rate = None,
+    dry_run: DryRun = False,
 ) -> None:
-    if ids is None or which.conditions() or dry_run:
-        _do_to_many(shell, "retry", replace(which, ids=ids), limit, dry_run=dry_run)
+    if ids is None or which.conditions() or dry_run or rate is not None:
+        _do_to_many(shell, "retry", replace(which, ids=ids), limit, dry_run=dry_run, rate=rate)
         return
     outcomes = shell.call(lambda services: services.tasks.retry(ids))
     _show_outcomes(shell, outcomes)
@@ -129,13 +137,21 @@ def token(
 
 def needs(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
     needed = shell.call(lambda services: services.tasks.needs(task_id))
-    rows = ((need.name, need.task_id, need.chain, need.outcome or "open", need.result, need.error) for need in needed)
+    rows = (
+        (need.name, need.task_id, need.chain, need.outcome or "open", need.result, first_line(need.error))
+        for need in needed
+    )
     shell.show(needed, lambda: print_table(NEEDS, rows, "no needs"))
 
 
 def attempts(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
     found = shell.call(lambda services: services.tasks.attempts(task_id))
-    shell.show(found, lambda: print_table(ATTEMPTS, map(astuple, found), "not claimed yet"))
+    shell.show(
+        found,
+        lambda: print_table(
+            ATTEMPTS, (astuple(replace(each, error=first_line(each.error))) for each in found), "not claimed yet"
+        ),
+    )
 
 
 def why(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
@@ -151,19 +167,22 @@ def print_task(task: Task) -> None:
     print_facts((field.name.replace("_", " "), getattr(task, field.name)) for field in fields(task))
 
 
-def _do_to_many(shell: Shell, action: BulkAction, which: TaskFilter, limit: int, *, dry_run: bool) -> None:
-    done = shell.call(lambda services: services.tasks.bulk(action, which, limit=limit, dry_run=dry_run))
-    shell.show(done, lambda: _print_bulk(done))
+def _do_to_many(
+    shell: Shell, action: BulkAction, which: TaskFilter, limit: int, *, dry_run: bool, rate: float | None = None
+) -> None:
+    done = shell.call(lambda services: services.tasks.bulk(action, which, limit=limit, dry_run=dry_run, rate=rate))
+    shell.show(done, lambda: print_bulk(done))
 
 
-def _print_bulk(done: BulkOutcome) -> None:
+def print_bulk(done: BulkOutcome) -> None:
+    """Write the result of an action on many tasks."""
     beyond = " or more" if done.more else ""
     first = [(f"would {done.action}" if done.dry_run else "matched", f"{done.matched}{beyond}")]
     print_facts([*first, *done.outcomes.items(), ("newest", done.ids or None)])
 
 
 def _print_page(page: Page[TaskSummary]) -> None:
-    print_table(COLUMNS, map(_row, page.items), "no such tasks")
+    print_table(COLUMNS, map(_row, page.items), "no tasks")
     if page.next_cursor is not None:
         print_line(f"more: --after {page.next_cursor}")
 
@@ -171,7 +190,7 @@ def _print_page(page: Page[TaskSummary]) -> None:
 def _row(task: TaskSummary) -> tuple[object, ...]:
     attempt = f"{task.attempt}/{task.max_attempts}" if task.max_attempts else task.attempt
     what = (task.id, task.role, task.handler, task.status, task.priority, task.key)
-    return (*what, attempt, task.scheduled_for, task.created_at, task.error)
+    return (*what, attempt, task.scheduled_for, task.created_at, first_line(task.error))
 
 
 def _print_history(history: TaskHistory) -> None:
@@ -195,8 +214,8 @@ def _print_tree(nodes: Sequence[TreeNode]) -> None:
 
 
 def _branch(node: TreeNode) -> Text:
-    said = f": {node.error}" if node.error else ""
-    return Text(shown(f"{node.id} {node.handler} {node.state}{said}"))
+    error = f": {first_line(node.error)}" if node.error else ""
+    return Text(shown(f"{node.id} {node.handler} {node.state}{error}"))
 
 
 def _decide(shell: Shell, task_id: int, decision: Callable[[Services], Awaitable[str]]) -> None:

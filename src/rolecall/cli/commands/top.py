@@ -22,8 +22,8 @@ from rolecall.cli.output import console, shown, table_of
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration
 from rolecall.model.errors import ConfigError, DatabaseUnavailable
-from rolecall.model.insight import RegisteredWorker, RunningTask, TaskFilter
-from rolecall.model.overview import PoolOverview
+from rolecall.model.operator.insight import RegisteredWorker, RunningTask, TaskFilter
+from rolecall.model.operator.overview import PoolOverview
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services
 

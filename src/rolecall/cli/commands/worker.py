@@ -180,7 +180,7 @@ def command_line(shell: Shell, verb: str, reference: str | None, settings: Itera
 
 
 def secrets_of(shell: Shell) -> Mapping[str, str]:
-    """Return the secrets for another command's environment. Its command line would be visible to everybody."""
+    """Return the secrets for another command's environment. Its command line would be visible to all users."""
     # All other variables are inherited. The first name of the address takes precedence over the others, so that the
     # application's own DATABASE_URL can stay as it is.
     return {

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
-from rolecall.model.insight import RegisteredWorker
+from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.service.workers import WorkerDetail, Workers
 
 Id = Annotated[int, Argument(help="The id of the worker.")]
@@ -22,7 +22,7 @@ TASK_COLUMNS = ("running task", "role", "handler", "attempt", "started")
 def list_(
     shell: Shell,
     *,
-    everyone: Annotated[bool, Option("--all", help="Include stopped and silent workers.")] = False,
+    everyone: Annotated[bool, Option("--all", help="Include stopped, dead and silent workers.")] = False,
 ) -> None:
     known = shell.call(lambda services: services.workers.list(everyone=everyone))
     shell.show(known, lambda: print_table(COLUMNS, map(_row, known), "no workers"))

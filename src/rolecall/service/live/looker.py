@@ -11,14 +11,14 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from rolecall.model.errors import RolecallError
-from rolecall.model.live import ReloadReason, RoleProgress
+from rolecall.model.operator.live import ReloadReason, RoleProgress
 from rolecall.service.database import Database
 from rolecall.service.live.looks import RoleQuery, Start, TaskQuery, TaskUpdate, TreeQuery
 from rolecall.service.live.stream import Stream
 from rolecall.service.progress import Progress
-from rolecall.wake.listener import Listener, PostgresTransport
-from rolecall.wake.transport import CANCEL_CHANNEL, WAKE_CHANNEL
-from rolecall.wake.waker import Backoff, Waker
+from rolecall.transport.listener import Listener, PostgresTransport
+from rolecall.transport.transport import CANCEL_CHANNEL, WAKE_CHANNEL
+from rolecall.transport.waker import Backoff, Waker
 
 FIRST_RETRY = 0.25
 LONGEST_RETRY = 5.0

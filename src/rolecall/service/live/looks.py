@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 from rolecall.model.errors import TaskNotFound
-from rolecall.model.live import Horizon, ReloadReason, RoleProgress, TaskChange
-from rolecall.model.progress import Progress as TreeProgress
+from rolecall.model.operator.live import Horizon, ReloadReason, RoleProgress, TaskChange
+from rolecall.model.operator.progress import Progress as TreeProgress
 from rolecall.service.database import Database
 from rolecall.service.progress import Progress
 from rolecall.service.shared import Cost

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rolecall.model.live import ReloadReason, RoleProgress, TaskChange
-from rolecall.model.progress import Progress
-from rolecall.wake.waker import Waker
+from rolecall.model.operator.live import ReloadReason, RoleProgress, TaskChange
+from rolecall.model.operator.progress import Progress
+from rolecall.transport.waker import Waker
 
 MOST_TASKS = 1_000
 

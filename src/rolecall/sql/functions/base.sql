@@ -1,5 +1,6 @@
 -- Returns the current time: the database's clock, or the time that the owner's test has set in
--- rolecall.fake_now. No other function reads the clock.
+-- rolecall.fake_now. Only the owner can set the clock: with another login's time, functions that run with
+-- the owner's rights would delete or reassign rows too early. No other function reads the clock.
 -- returns: the current time, which advances within a transaction
 -- search_path: not set, so that it is inlined into its callers
 create or replace function rolecall.clock()
@@ -8,22 +9,9 @@ language sql
 volatile
 as $$
     select case
-        when current_setting('rolecall.fake_now', true) <> '' then rolecall.fake_clock()
-        else clock_timestamp()
-    end
-$$;
-
--- Returns the time that the session has set in rolecall.fake_now. Only the owner can set the clock: with
--- another login's time, functions that run with the owner's rights would delete or reassign rows too early.
--- returns: that time in the owner's session, the real time in any other session
-create or replace function rolecall.fake_clock()
-returns timestamptz
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select case
-        when rolecall.is_owners_session() then current_setting('rolecall.fake_now')::timestamptz
+        -- Without coalesce, an unset setting would be null, and `and` would call the second function.
+        when coalesce(current_setting('rolecall.fake_now', true), '') <> '' and rolecall.is_owners_session()
+            then current_setting('rolecall.fake_now')::pg_catalog.timestamptz
         else clock_timestamp()
     end
 $$;
@@ -91,28 +79,17 @@ begin
 end
 $$;
 
--- Returns whether this session's commits are durable. Other commits can be lost if the server crashes.
+-- Makes the commit of the current transaction durable, regardless of the session's synchronous_commit.
+-- Commits that are not durable can be lost if the server crashes.
+-- returns: true
 -- search_path: not set, so that it is inlined into its callers
-create or replace function rolecall.is_durable()
+create or replace function rolecall.require_durability()
 returns boolean
 language sql
-stable
+volatile
 as $$
     select current_setting('synchronous_commit') <> 'off'
-$$;
-
--- Makes the commit of the current transaction durable, regardless of the session's synchronous_commit.
-create or replace function rolecall.require_durability()
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    if not rolecall.is_durable() then
-        perform set_config('synchronous_commit', 'on', true);
-    end if;
-end
+        or set_config('synchronous_commit', 'on', true) = 'on'
 $$;
 
 -- Sleeps briefly and raises the lock timeout before a call tries again. A call that holds rows waits only
@@ -218,7 +195,7 @@ begin
 end
 $$;
 
--- Collects one event for each of the given open tasks.
+-- Collects one event for each of the given open tasks; job_blocked only for those that are blocked.
 create or replace function rolecall.note_open(p_type text, p_ids bigint[])
 returns void
 language plpgsql
@@ -240,23 +217,7 @@ begin
         from unnest(p_ids) as given (id)
         join rolecall.tasks as task using (id)
         join rolecall.lines as line on line.id = task.line_id
-    ));
-end
-$$;
-
--- Collects events for those of the given tasks that are blocked by needs.
-create or replace function rolecall.note_blocked(p_ids bigint[])
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform rolecall.note_open('job_blocked', array(
-        select task.id
-        from unnest(p_ids) as given (id)
-        join rolecall.tasks as task using (id)
-        where task.state = 'blocked'
+        where p_type <> 'job_blocked' or task.state = 'blocked'
     ));
 end
 $$;

@@ -1,5 +1,5 @@
 -- breaking: yes
--- Generated from sql/schema by `./dev schema`.
+-- Generated from the files of schema by `./dev schema`.
 
 -- Enumerations and composite types of the tables and functions.
 create schema if not exists rolecall;
@@ -22,19 +22,20 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- The effect of a task's failure on a task that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, and
--- run = how many tasks of one key's permit it may hold as a sequence.
+-- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, run =
+-- how many tasks of one key's permit it may hold as a sequence, and its free slots (null: not limited).
 create type rolecall.claim_terms as (
     worker_id bigint,
     roles text[],
     handlers text[],
     ahead boolean,
-    run int
+    run int,
+    free_slots int
 );
 
 -- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others
 -- under that permit. expires_seconds is the time within which the task must start, null if it does not
--- expire.
+-- expire. fire_time is the time that the task's schedule planned, null if no schedule created it.
 create type rolecall.claimed_task as (
     id bigint,
     fence int,
@@ -55,11 +56,12 @@ create type rolecall.claimed_task as (
     parent_id bigint,
     last_error text,
     key_slot int,
-    expires_seconds float8
+    expires_seconds float8,
+    fire_time timestamptz
 );
 
 -- The position of a new task that is not the first of a chain without a parent, and the values that it
--- inherits.
+-- inherits; or the fire time of a schedule's task.
 create type rolecall.place as (
     chain_id bigint,
     chain_index int,
@@ -70,7 +72,8 @@ create type rolecall.place as (
     priority int,
     scheduled_for timestamptz,
     needed boolean,
-    on_failure rolecall.child_rule
+    on_failure rolecall.child_rule,
+    fire_time timestamptz
 );
 
 -- A task that has just finished and that others may wait for.
@@ -86,11 +89,12 @@ create type rolecall.ending as (
     open_children int
 );
 
--- The capacity of a key and its free permits.
+-- The capacity of a key and its free permits. has_more: other claimants can get further permits.
 create type rolecall.key_room as (
     key text,
     capacity int,
-    free smallint[]
+    free smallint[],
+    has_more boolean
 );
 
 -- A filter for tasks; null matches any value.
@@ -108,7 +112,8 @@ create type rolecall.task_filter as (
     created_from timestamptz,
     created_to timestamptz,
     finished_from timestamptz,
-    finished_to timestamptz
+    finished_to timestamptz,
+    error_group bigint
 );
 
 -- The rights of a caller; each scope includes those before it.
@@ -267,7 +272,8 @@ create table rolecall.tasks (
     result jsonb,
     step_number int,
     trace_context text,
-    expires_at timestamptz
+    expires_at timestamptz,
+    fire_time timestamptz
 ) with (
     autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_threshold = 1000,
@@ -402,6 +408,8 @@ create table rolecall.finished_tasks (
     timeout interval,
     trace_context text,
     expires_at timestamptz,
+    fire_time timestamptz,
+    error_group bigint,
     constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
     constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);
@@ -420,6 +428,9 @@ create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where ke
 -- Failed and cancelled tasks are searched for most and are few. Completed tasks, the common case, cost
 -- nothing here.
 create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
+-- For the failed tasks of an error group.
+create index finished_tasks_by_error on rolecall.finished_tasks (error_group, id)
+    where error_group is not null;
 
 -- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
 -- event that ends an attempt also contains when the attempt was claimed and started.
@@ -478,6 +489,7 @@ for each statement execute function rolecall.uncount_finished();
 -- handlers accept. For proofs of death: the pid, the space in which it is valid (one boot of a machine, one
 -- pid namespace), the start of the process, the suffix of its sessions' application_name, and since when no
 -- such session has been seen. `login` registered the worker, and no other login may report for it.
+-- A dead worker has ended without deregistering, and another process has removed it.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -488,6 +500,7 @@ create table rolecall.workers (
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
+    is_dead boolean not null default false,
     host text,
     pid int,
     version text,
@@ -527,12 +540,13 @@ create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
 alter table rolecall.idle_marks replica identity full;
 
--- The server that was seen last, and since when: after a restart or failover nothing is rescued for one
--- lease.
+-- The server that was seen last, since when, and how often its clock was set while it ran. After a restart, a
+-- failover or a step of the clock, nothing is rescued for one lease.
 create table rolecall.server_epoch (
     only_row boolean primary key default true,
     postmaster_started_at timestamptz not null,
     seen_at timestamptz not null,
+    clock_steps int not null default 0,
     constraint there_is_only_one_row check (only_row)
 );
 
@@ -677,7 +691,7 @@ create table rolecall.people (
     last_login_at timestamptz,
     constraint name_is_short check (length(name) between 1 and 100)
 );
--- A key that a person created for herself is deleted together with her.
+-- A person's own key is deleted together with the person.
 alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
 create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
 -- A session without a person was opened with the local token.
@@ -692,7 +706,7 @@ create table rolecall.sessions (
 );
 create index sessions_by_person on rolecall.sessions (person_id);
 create index sessions_by_expiry on rolecall.sessions (expires_at);
--- Browsers in which a person has logged in: failed attempts of others do not lock her out of them.
+-- Browsers in which a person has logged in: failed attempts of others do not lock out the person there.
 create table rolecall.known_browsers (
     digest bytea not null,
     person_id bigint not null references rolecall.people on delete cascade,
@@ -713,11 +727,12 @@ create table rolecall.login_attempts (
 );
 
 -- Statistics of finished tasks, in bins: bins of 10 s are made from finished tasks, and wider bins are
--- merged from narrower ones once they are over. Role '' is the sum of all roles. Durations are histograms:
--- the number in each bucket of history_bounds(). `samples` is how often open tasks were counted; `ready`
--- and `running` are the sums of these counts.
+-- merged from narrower ones once they are over. A role has a row for each handler; role '' with handler ''
+-- is the sum of all roles. Durations are histograms: the number in each bucket of history_bounds().
+-- `samples` is how often open tasks were counted; `ready` and `running` are the sums of these counts.
 create table rolecall.history (
     role text collate "C" not null,
+    handler text collate "C" not null,
     width int not null,
     at timestamptz not null,
     completed int not null default 0,
@@ -733,8 +748,10 @@ create table rolecall.history (
     wait_counts int[] not null default '{}',
     run_buckets smallint[] not null default '{}',
     run_counts int[] not null default '{}',
-    primary key (role, width, at)
+    primary key (role, width, at, handler)
 );
+-- For finding what fails now. Bins without failures cost nothing here.
+create index history_with_failures on rolecall.history (at) where width = 10 and failed > 0;
 -- The start of the history, and the time up to which it is complete: it contains all tasks that finished
 -- before that time, and none that finished later.
 create table rolecall.history_until (
@@ -766,6 +783,8 @@ insert into rolecall.retention (kind, keep) values
     ('task_tokens', null),
     ('task_owners', null),
     ('requests', null),
+    ('error_groups', null),
+    ('error_hours', null),
     ('workers', null),
     ('idle_marks', null),
     ('schedule_runs', null),
@@ -802,12 +821,14 @@ create table rolecall.duties (
 ) with (fillfactor = 50);
 
 -- What each release of an app declares in its code, stored when its workers start. A release is the digest
--- of its declarations, so two deployments with the same declarations are one release.
+-- of its declarations, so two deployments with the same declarations are one release. The digest of one
+-- declaration is null if it has no settings.
 create table rolecall.declarations (
     app text collate "C" not null,
     release text collate "C" not null,
     kind text collate "C" not null,
     name text collate "C" not null,
+    digest text,
     primary key (app, release, kind, name),
     constraint kind_is_known check (kind in ('schedule', 'key', 'role', 'handler'))
 );
@@ -824,3 +845,52 @@ insert into rolecall.latches (kind, number)
 select kind, number from unnest('{keys,dedupe}'::text[]) as kind, generate_series(0, 1023) as number
 union all
 select 'needs', 0;
+
+-- Failures with the same cause, as one group per handler, type of error, normalized message and innermost
+-- frame of the application (identify_error). `failed` counts tasks, `retried` failed attempts that were not
+-- their task's last. `opened_at` is the first failure, or the first one after the group was resolved;
+-- `sample_id` is a task with one of the latest failures. A release is that of the worker.
+create table rolecall.error_groups (
+    id bigint primary key,
+    handler text collate "C" not null,
+    type text,
+    message text not null,
+    frame text,
+    state text not null default 'new',
+    state_at timestamptz not null,
+    opened_at timestamptz not null,
+    first_at timestamptz not null,
+    last_at timestamptz not null,
+    failed bigint not null,
+    retried bigint not null,
+    sample_id bigint not null,
+    first_release text,
+    last_release text,
+    constraint state_is_one_that_operators_know check (state in ('new', 'muted', 'resolved'))
+);
+create index error_groups_by_time on rolecall.error_groups (last_at, id);
+
+-- The failures of each group by hour.
+create table rolecall.error_hours (
+    group_id bigint not null,
+    hour timestamptz not null,
+    failed int not null,
+    retried int not null,
+    primary key (group_id, hour)
+);
+
+-- Failures that are not added to the groups yet: one row per group and call. Only maintenance updates the
+-- groups, so that no call that reports a failure waits for another.
+create table rolecall.new_failures (
+    group_id bigint not null,
+    handler text collate "C" not null,
+    type text,
+    message text not null,
+    frame text,
+    at timestamptz not null,
+    failed int not null,
+    retried int not null,
+    sample_id bigint not null,
+    worker_id bigint
+);
+alter table rolecall.new_failures replica identity full;

@@ -19,19 +19,20 @@ create type rolecall.child_rule as enum ('fail_parent', 'ignore', 'cancel_siblin
 -- The effect of a task's failure on a task that needs it.
 create type rolecall.need_rule as enum ('fail', 'ignore');
 
--- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, and
--- run = how many tasks of one key's permit it may hold as a sequence.
+-- A claimant: a worker with its roles (empty: all) and handlers, whether it claims ahead of free slots, run =
+-- how many tasks of one key's permit it may hold as a sequence, and its free slots (null: not limited).
 create type rolecall.claim_terms as (
     worker_id bigint,
     roles text[],
     handlers text[],
     ahead boolean,
-    run int
+    run int,
+    free_slots int
 );
 
 -- A claimed task. key_slot is the task's permit: null without a key, negative if the task follows others
 -- under that permit. expires_seconds is the time within which the task must start, null if it does not
--- expire.
+-- expire. fire_time is the time that the task's schedule planned, null if no schedule created it.
 create type rolecall.claimed_task as (
     id bigint,
     fence int,
@@ -52,11 +53,12 @@ create type rolecall.claimed_task as (
     parent_id bigint,
     last_error text,
     key_slot int,
-    expires_seconds float8
+    expires_seconds float8,
+    fire_time timestamptz
 );
 
 -- The position of a new task that is not the first of a chain without a parent, and the values that it
--- inherits.
+-- inherits; or the fire time of a schedule's task.
 create type rolecall.place as (
     chain_id bigint,
     chain_index int,
@@ -67,7 +69,8 @@ create type rolecall.place as (
     priority int,
     scheduled_for timestamptz,
     needed boolean,
-    on_failure rolecall.child_rule
+    on_failure rolecall.child_rule,
+    fire_time timestamptz
 );
 
 -- A task that has just finished and that others may wait for.
@@ -83,11 +86,12 @@ create type rolecall.ending as (
     open_children int
 );
 
--- The capacity of a key and its free permits.
+-- The capacity of a key and its free permits. has_more: other claimants can get further permits.
 create type rolecall.key_room as (
     key text,
     capacity int,
-    free smallint[]
+    free smallint[],
+    has_more boolean
 );
 
 -- A filter for tasks; null matches any value.
@@ -105,7 +109,8 @@ create type rolecall.task_filter as (
     created_from timestamptz,
     created_to timestamptz,
     finished_from timestamptz,
-    finished_to timestamptz
+    finished_to timestamptz,
+    error_group bigint
 );
 
 -- The rights of a caller; each scope includes those before it.

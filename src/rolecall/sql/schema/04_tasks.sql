@@ -41,7 +41,8 @@ create table rolecall.tasks (
     result jsonb,
     step_number int,
     trace_context text,
-    expires_at timestamptz
+    expires_at timestamptz,
+    fire_time timestamptz
 ) with (
     autovacuum_vacuum_scale_factor = 0.01,
     autovacuum_vacuum_threshold = 1000,

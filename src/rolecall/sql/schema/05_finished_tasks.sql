@@ -32,6 +32,8 @@ create table rolecall.finished_tasks (
     timeout interval,
     trace_context text,
     expires_at timestamptz,
+    fire_time timestamptz,
+    error_group bigint,
     constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
     constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);
@@ -50,6 +52,9 @@ create index finished_tasks_by_key on rolecall.finished_tasks (key, id) where ke
 -- Failed and cancelled tasks are searched for most and are few. Completed tasks, the common case, cost
 -- nothing here.
 create index finished_tasks_not_completed on rolecall.finished_tasks (state, id) where state <> 'completed';
+-- For the failed tasks of an error group.
+create index finished_tasks_by_error on rolecall.finished_tasks (error_group, id)
+    where error_group is not null;
 
 -- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
 -- event that ends an attempt also contains when the attempt was claimed and started.

@@ -4,6 +4,7 @@
 -- handlers accept. For proofs of death: the pid, the space in which it is valid (one boot of a machine, one
 -- pid namespace), the start of the process, the suffix of its sessions' application_name, and since when no
 -- such session has been seen. `login` registered the worker, and no other login may report for it.
+-- A dead worker has ended without deregistering, and another process has removed it.
 create table rolecall.workers (
     id bigint generated always as identity (maxvalue 9007199254740991) primary key,
     name text not null,
@@ -14,6 +15,7 @@ create table rolecall.workers (
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
     stopped_at timestamptz,
+    is_dead boolean not null default false,
     host text,
     pid int,
     version text,
@@ -53,11 +55,12 @@ create index idle_marks_by_role on rolecall.idle_marks (role, until);
 create index idle_marks_by_worker on rolecall.idle_marks (worker_id, until);
 alter table rolecall.idle_marks replica identity full;
 
--- The server that was seen last, and since when: after a restart or failover nothing is rescued for one
--- lease.
+-- The server that was seen last, since when, and how often its clock was set while it ran. After a restart, a
+-- failover or a step of the clock, nothing is rescued for one lease.
 create table rolecall.server_epoch (
     only_row boolean primary key default true,
     postmaster_started_at timestamptz not null,
     seen_at timestamptz not null,
+    clock_steps int not null default 0,
     constraint there_is_only_one_row check (only_row)
 );

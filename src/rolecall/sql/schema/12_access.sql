@@ -21,7 +21,7 @@ create table rolecall.people (
     last_login_at timestamptz,
     constraint name_is_short check (length(name) between 1 and 100)
 );
--- A key that a person created for herself is deleted together with her.
+-- A person's own key is deleted together with the person.
 alter table rolecall.api_keys add column person_id bigint references rolecall.people on delete cascade;
 create index api_keys_by_person on rolecall.api_keys (person_id) where person_id is not null;
 -- A session without a person was opened with the local token.
@@ -36,7 +36,7 @@ create table rolecall.sessions (
 );
 create index sessions_by_person on rolecall.sessions (person_id);
 create index sessions_by_expiry on rolecall.sessions (expires_at);
--- Browsers in which a person has logged in: failed attempts of others do not lock her out of them.
+-- Browsers in which a person has logged in: failed attempts of others do not lock out the person there.
 create table rolecall.known_browsers (
     digest bytea not null,
     person_id bigint not null references rolecall.people on delete cascade,

@@ -19,6 +19,8 @@ insert into rolecall.retention (kind, keep) values
     ('task_tokens', null),
     ('task_owners', null),
     ('requests', null),
+    ('error_groups', null),
+    ('error_hours', null),
     ('workers', null),
     ('idle_marks', null),
     ('schedule_runs', null),

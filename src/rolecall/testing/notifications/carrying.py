@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from rolecall.testing.notifications.ground import Case, Ground, next_of, require, until
-from rolecall.wake.listener import Listener, ListenerOptions
-from rolecall.wake.transport import BEAT_CHANNEL, CANCEL_CHANNEL, CHANNELS, WAKE_CHANNEL, Reach, Transport
+from rolecall.transport.listener import Listener, ListenerOptions
+from rolecall.transport.transport import BEAT_CHANNEL, CANCEL_CHANNEL, CHANNELS, WAKE_CHANNEL, Reach, Transport
 
 NOTICED_WITHIN = 20.0
 PROMPTLY = 3.0
@@ -144,7 +144,7 @@ async def a_listener_reconnects_and_looks_for_tasks(ground: Ground) -> None:
     )
     running = [asyncio.create_task(listener.run()), asyncio.create_task(_beat(transport))]
     try:
-        await until(lambda: listener.alive and returns, "the listener was never alive")
+        await until(lambda: listener.alive and returns, "the listener never became ready")
         await ground.take_away()
         await until(lambda: not listener.alive, "the listener is still alive without a server", NOTICED_WITHIN)
         before = len(returns)

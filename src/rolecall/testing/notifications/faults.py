@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import aclosing, asynccontextmanager
 
-from rolecall.wake.transport import BEAT_CHANNEL, Message, Reach, Transport
+from rolecall.transport.transport import BEAT_CHANNEL, Message, Reach, Transport
 
 TOGETHER = 0.05
 Fault = Callable[[AsyncIterator[Message]], AsyncGenerator[Message, None]]

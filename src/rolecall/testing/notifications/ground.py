@@ -12,9 +12,9 @@ from time import monotonic
 from rolecall.db.connect import connect_async
 from rolecall.db.run import run_async
 from rolecall.sql.statement import Statement
-from rolecall.wake.listener import PostgresTransport
-from rolecall.wake.relay import Relay
-from rolecall.wake.transport import Message, Reach, Transport
+from rolecall.transport.listener import PostgresTransport
+from rolecall.transport.relay import Relay
+from rolecall.transport.transport import Message, Reach, Transport
 
 PATIENCE = 15.0
 LOOK_SECONDS = 0.01

@@ -25,7 +25,7 @@ from rolecall.sql import roles, workers
 from rolecall.testing.draining import working
 from rolecall.testing.notifications.faults import lossy, repeating, shuffling
 from rolecall.testing.notifications.ground import PATIENCE, Case, Ground, NotHere, collect_payloads, require, run_relay
-from rolecall.wake.transport import PAUSE_CHANNEL, WAKE_CHANNEL, Reach, Transport
+from rolecall.transport.transport import PAUSE_CHANNEL, WAKE_CHANNEL, Reach, Transport
 from rolecall.worker.options import WorkerOptions
 
 NEVER = 600.0

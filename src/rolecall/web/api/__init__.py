@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from rolecall.web.api import (
     access,
     chains,
+    error_groups,
     health,
     jobs,
     key_capacities,
@@ -24,6 +25,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     metrics.router,
     roles.capacity_router,
     health.doctor_router,
+    health.problems_router,
     health.status_router,
     tasks.router,
     task_actions.router,
@@ -32,6 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     live.progress_router,
     live.router,
     chains.router,
+    error_groups.router,
     roles.router,
     roles.handler_router,
     key_capacities.router,

@@ -8,17 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BeforeValidator, Field
 
-from rolecall.model.access import ApiKey, NewApiKey, OpenSession, Scope
 from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
-from rolecall.model.pages import Page, page_by_id, position
+from rolecall.model.operator.access import ApiKey, NewApiKey, OpenSession, Scope
+from rolecall.model.operator.pages import Page, page_by_id, position
 from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
+from rolecall.web.access.passwords import LONGEST
+from rolecall.web.access.sessions import SessionId, end_session_of, sessions_of
 from rolecall.web.dependencies import Administers, Enters, KnownCaller
-from rolecall.web.http import forget_session, set_session_cookie
-from rolecall.web.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
-from rolecall.web.passwords import LONGEST
-from rolecall.web.problems import refuses
-from rolecall.web.sessions import SessionId, end_session_of, sessions_of
+from rolecall.web.fields.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
+from rolecall.web.http.problems import refuses
+from rolecall.web.http.requests import forget_session, set_session_cookie
 from rolecall.web.state import require_cookies, state_of
 
 login_router = APIRouter(prefix="/api", tags=["access"])
@@ -43,7 +43,7 @@ class Me:
     scope: Scope
 
 
-@login_router.post("/login", status_code=204)
+@login_router.post("/login", status_code=204, response_model=None)
 async def log_in(request: Request, response: Response, shown: Login) -> None:
     """Open a session, stored in a cookie; 429 after ten failures in a row, or too many from one address."""
     require_cookies(request)
@@ -52,7 +52,7 @@ async def log_in(request: Request, response: Response, shown: Login) -> None:
     set_session_cookie(request, response, session, logins.seconds)
 
 
-@login_router.post("/logout", status_code=204)
+@login_router.post("/logout", status_code=204, response_model=None)
 async def log_out(request: Request, response: Response, caller: KnownCaller) -> None:
     """End the session of the request, if it has one."""
     await state_of(request).logins.close(request, caller)
@@ -96,7 +96,7 @@ async def list_sessions(request: Request, services: Enters, caller: KnownCaller)
     return OpenSessions(items=await sessions_of(request, services, caller))
 
 
-@login_router.delete("/sessions/{session_id}", status_code=204, responses=refuses(404))
+@login_router.delete("/sessions/{session_id}", status_code=204, response_model=None, responses=refuses(404))
 async def end_session(session_id: SessionId, services: Enters, caller: KnownCaller) -> None:
     """End a session of the caller, or any session as an admin."""
     await end_session_of(services, caller, session_id)
@@ -130,7 +130,7 @@ async def show_key(key_id: PathId, services: Administers) -> ApiKey:
     return await services.keys.get(key_id)
 
 
-@key_router.delete("/{key_id:int}", status_code=204, responses=refuses(404))
+@key_router.delete("/{key_id:int}", status_code=204, response_model=None, responses=refuses(404))
 async def revoke_key(key_id: PathId, services: Administers) -> None:
     """Revoke an API key."""
     await services.keys.revoke(key_id)

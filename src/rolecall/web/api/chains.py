@@ -6,15 +6,15 @@ from fastapi import APIRouter, Request, Response
 
 from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound
-from rolecall.model.pages import Page, page_by_id, position
+from rolecall.model.operator.pages import Page, page_by_id, position
 from rolecall.model.tasks import Dependent
 from rolecall.web.dependencies import KnownCaller, Operates, Reads
-from rolecall.web.http import UNCHANGED, with_etag
-from rolecall.web.parameters import Body, Cursor, Limit, PathId, Patience, Result, ShortText, with_items
-from rolecall.web.problems import refuses
-from rolecall.web.second_names import Naming
+from rolecall.web.fields.aliases import Naming
+from rolecall.web.fields.parameters import Body, Cursor, Limit, PathId, Patience, Result, ShortText, with_items
+from rolecall.web.fields.views import ListedChain, Outcome, ShownChain, listed_chain, view_of_chain
+from rolecall.web.http.problems import refuses
+from rolecall.web.http.requests import UNCHANGED, with_etag
 from rolecall.web.state import state_of
-from rolecall.web.views import ListedChain, Outcome, ShownChain, listed_chain, view_of_chain
 
 router = APIRouter(prefix="/api/chains", tags=["chains"])
 

@@ -11,14 +11,16 @@ from pydantic import BaseModel
 from rolecall.db.migrations import ROLECALL
 from rolecall.db.migrator import check_async
 from rolecall.db.run import translating_errors
-from rolecall.model.doctor import Diagnosis
 from rolecall.model.errors import DatabaseError, DatabaseUnavailable
 from rolecall.model.handoff import HandoffState
+from rolecall.model.operator.doctor import Diagnosis
+from rolecall.model.operator.overview import Alert
 from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.state import WebState, state_of
 
 router = APIRouter(tags=["health"])
 doctor_router = APIRouter(prefix="/api/doctor", tags=["health"])
+problems_router = APIRouter(prefix="/api/problems", tags=["health"])
 status_router = APIRouter(prefix="/api/status", tags=["health"])
 
 PATIENCE = 3.0
@@ -81,3 +83,12 @@ async def status(request: Request, services: Reads) -> Status:
 async def examine(services: Operates) -> Diagnosis:
     """Return all findings about the server and the workers, worst first. This can take seconds."""
     return await services.doctor.examine()
+
+
+@problems_router.get("")
+async def list_problems(services: Reads) -> list[Alert]:
+    """Return the current problems of the pool, the worst first.
+
+    A `path` is a page of the dashboard. The query of a path to tasks also works for `GET /api/tasks`.
+    """
+    return await services.problems.list()

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 
 from rolecall.web.api.task_actions import trigger_task
 from rolecall.web.api.tasks import get_task, list_tasks
-from rolecall.web.http import UNCHANGED
-from rolecall.web.problems import refuses
-from rolecall.web.second_names import MARK
-from rolecall.web.views import ShownTask
+from rolecall.web.fields.aliases import MARK
+from rolecall.web.fields.views import ShownTask
+from rolecall.web.http.problems import refuses
+from rolecall.web.http.requests import UNCHANGED
 
 router = APIRouter(prefix="/api/jobs", tags=["tasks"])
 router.add_api_route("", list_tasks, openapi_extra={MARK: True})

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from rolecall.model.keys import KeyCapacity
-from rolecall.model.pages import Page
+from rolecall.model.operator.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 from rolecall.web.dependencies import Operates, Reads
-from rolecall.web.parameters import Body, Limit, ShortText, TextCursor
+from rolecall.web.fields.parameters import Body, Limit, ShortText, TextCursor
 
 router = APIRouter(prefix="/api/key-capacities", tags=["keys"])
 

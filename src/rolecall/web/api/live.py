@@ -7,14 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 
-from rolecall.model.live import LiveSnapshot
-from rolecall.model.progress import Progress
+from rolecall.model.operator.live import LiveSnapshot
+from rolecall.model.operator.progress import Progress
 from rolecall.service.live import Stream, Subscription
 from rolecall.service.progress import read_weights
 from rolecall.web.dependencies import KnownCaller, Reads
-from rolecall.web.events import EventStream, events_of
-from rolecall.web.parameters import Id, PathId, ShortText
-from rolecall.web.problems import Responses, refuses
+from rolecall.web.fields.parameters import Id, PathId, ShortText
+from rolecall.web.http.events import EventStream, events_of
+from rolecall.web.http.problems import Responses, refuses
 from rolecall.web.state import state_of
 
 router = APIRouter(prefix="/api/live", tags=["live"])
@@ -23,7 +23,7 @@ progress_router = APIRouter(prefix="/api/tasks", tags=["live"])
 EVENTS: Responses = {
     200: {
         "description": "Events, until either side closes: connected, task_changed, role_changed, progress, reload, "
-        "stale, fresh",
+        "stale, fresh, heartbeat",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
@@ -60,7 +60,7 @@ async def _watch(  # sizes: the parameters of the request
 async def watch_pool(stream: Annotated[Stream, Depends(_watch)], request: Request) -> EventStream:
     """Stream changes from now on, or since the event of `Last-Event-ID` if it is at most two minutes old.
 
-    The stream ends within half a minute after its caller loses access.
+    The stream ends within ten seconds after its caller loses access.
     """
     state = state_of(request)
     return EventStream(events_of(stream, lambda: state.access.still_admits(request), heartbeat=state.heartbeat))

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from rolecall.model.errors import ConfigError
 from rolecall.web.dependencies import Reads
-from rolecall.web.problems import RequestRefused
+from rolecall.web.http.problems import RequestRefused
 from rolecall.web.state import state_of
 
 router = APIRouter(tags=["health"])
@@ -28,6 +28,6 @@ async def scrape(request: Request, _services: Reads, accept: Annotated[str, Head
 
     state = state_of(request)
     duties = await state.duties.peek() or ()
-    pool = PoolMetrics(await state.gauges.peek() or (), datetime.now(UTC), duties)
+    pool = PoolMetrics(await state.gauges.peek() or (), datetime.now(UTC), duties, await state.overview.problems.peek())
     body, content_type = exposition([*collectors_of(state.app), pool], accept)
     return Response(body, media_type=content_type)

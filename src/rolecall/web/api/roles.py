@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from rolecall.model.capacity import PlanRequest, RoleCapacity, RolePlan
 from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.insight import DeclaredRole, Pause
-from rolecall.model.pages import Page
+from rolecall.model.operator.capacity import PlanRequest, RoleCapacity, RolePlan
+from rolecall.model.operator.insight import DeclaredRole, Pause
+from rolecall.model.operator.pages import Page
 from rolecall.web.dependencies import Administers, Operates, Reads
-from rolecall.web.parameters import Body
-from rolecall.web.problems import refuses
+from rolecall.web.fields.parameters import Body
+from rolecall.web.http.problems import refuses
 
 router = APIRouter(prefix="/api/roles", tags=["roles"])
 handler_router = APIRouter(prefix="/api/handlers", tags=["roles"])

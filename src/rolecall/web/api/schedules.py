@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import Field
 
-from rolecall.model.pages import Page
+from rolecall.model.operator.pages import Page
 from rolecall.model.schedules import (
     Misfire,
     Overlap,
@@ -21,11 +21,11 @@ from rolecall.model.schedules import (
     StoredSchedule,
 )
 from rolecall.web.dependencies import Administers, Operates, Reads
+from rolecall.web.fields.aliases import Naming, SecondNames
+from rolecall.web.fields.parameters import Cursor, Limit, Moment, OpenBody, PathId, agreed, with_items
+from rolecall.web.fields.views import HOUR, ShownSchedule, view_of_schedule
+from rolecall.web.http.problems import refuses
 from rolecall.web.idempotency import OperatesOnce
-from rolecall.web.parameters import Cursor, Limit, Moment, OpenBody, PathId, agreed, with_items
-from rolecall.web.problems import refuses
-from rolecall.web.second_names import Naming, SecondNames
-from rolecall.web.views import HOUR, ShownSchedule, view_of_schedule
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
 
@@ -133,7 +133,7 @@ async def change_schedule(  # sizes: the body and the parts of the response
     return _with_etag(changed, names, response)
 
 
-@router.delete("/{schedule_id:int}", status_code=204, responses=refuses(404, 409))
+@router.delete("/{schedule_id:int}", status_code=204, response_model=None, responses=refuses(404, 409))
 async def delete_schedule(services: Administers, schedule_id: PathId) -> None:
     """Delete a schedule. Its tasks remain. 409 for an immutable schedule."""
     await services.schedules.delete(schedule_id)

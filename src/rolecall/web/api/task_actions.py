@@ -11,19 +11,19 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from rolecall.model.access import Caller, Scope
 from rolecall.model.audit import Actor
 from rolecall.model.error_text import LONGEST_ERROR
-from rolecall.model.insight import BulkAction, BulkOutcome
+from rolecall.model.operator.access import Caller, Scope
+from rolecall.model.operator.insight import BulkAction, BulkOutcome
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates
-from rolecall.web.parameters import Body, Id, PathId, Result
-from rolecall.web.problems import refuses
-from rolecall.web.second_names import Naming, SecondNames
+from rolecall.web.fields.aliases import Naming, SecondNames
+from rolecall.web.fields.parameters import Body, Id, PathId, Rate, Result
+from rolecall.web.fields.task_filters import BodyFilter, resolve_filter
+from rolecall.web.fields.views import Outcome
+from rolecall.web.http.problems import refuses
 from rolecall.web.state import address_of, state_of
-from rolecall.web.task_filters import BodyFilter, resolve_filter
-from rolecall.web.views import Outcome
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 token_router = APIRouter(prefix="/api/tokens", tags=["tokens"])
@@ -109,7 +109,7 @@ async def issue_token(task_id: PathId, services: Operates, lifetime: Lifetime | 
     return Token(token=(await services.tasks.issue_token(task_id, seconds)).reveal())
 
 
-@router.delete("/{task_id:int}", status_code=204, responses=refuses(409))
+@router.delete("/{task_id:int}", status_code=204, response_model=None, responses=refuses(409))
 async def delete_task(task_id: PathId, services: Operates) -> None:
     """Delete a task that is a whole chain, including everything below it, unless an open task needs it."""
     await services.tasks.delete_one(task_id)
@@ -123,10 +123,16 @@ class BulkRequest(Body):
     dry_run: bool = False
 
 
+class BulkRetry(BulkRequest):
+    """A bulk retry: all at once, or `rate` tasks a second."""
+
+    rate: Rate | None = None
+
+
 @router.post("/retry")
-async def retry_tasks(request: BulkRequest, services: Operates, names: Naming) -> BulkOutcome:
+async def retry_tasks(request: BulkRetry, services: Operates, names: Naming) -> BulkOutcome:
     """Retry failed and cancelled tasks. `dry_run` only lists them."""
-    return await _bulk(services, names, "retry", request)
+    return await _bulk(services, names, "retry", request, request.rate)
 
 
 @router.post("/cancel")
@@ -143,9 +149,11 @@ async def delete_tasks(request: BulkRequest, services: Operates, names: Naming) 
     return await _bulk(services, names, "delete", request)
 
 
-async def _bulk(services: Services, names: SecondNames, action: BulkAction, request: BulkRequest) -> BulkOutcome:
+async def _bulk(
+    services: Services, names: SecondNames, action: BulkAction, request: BulkRequest, rate: float | None = None
+) -> BulkOutcome:
     tasks = await resolve_filter(request.filter, services, names)
-    return await services.tasks.bulk(action, tasks, limit=request.limit, dry_run=request.dry_run)
+    return await services.tasks.bulk(action, tasks, limit=request.limit, dry_run=request.dry_run, rate=rate)
 
 
 class Staleness(Body):

@@ -7,21 +7,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from rolecall.model.history import History
-from rolecall.model.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
-from rolecall.model.pages import Page
+from rolecall.model.operator.history import History
+from rolecall.model.operator.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
+from rolecall.model.operator.pages import Page
+from rolecall.model.operator.why import Why
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
-from rolecall.model.why import Why
 from rolecall.web.dependencies import KnownCaller, Reads
-from rolecall.web.http import UNCHANGED, with_etag
+from rolecall.web.fields.aliases import MARK, Naming
+from rolecall.web.fields.new_tasks import Batch, TaskRequest, read_batch, read_task, trace_of
+from rolecall.web.fields.parameters import Cursor, Limit, PathId, Patience, ShortText, with_items
+from rolecall.web.fields.task_filters import Listing, resolve_filter
+from rolecall.web.fields.views import ListedTask, ShownTask, listed_task, view_of_task
+from rolecall.web.http.problems import Responses, refuses
+from rolecall.web.http.requests import UNCHANGED, with_etag
 from rolecall.web.idempotency import OperatesOnce
-from rolecall.web.new_tasks import Batch, TaskRequest, read_batch, read_task, trace_of
-from rolecall.web.parameters import Cursor, Limit, PathId, Patience, ShortText, with_items
-from rolecall.web.problems import Responses, refuses
-from rolecall.web.second_names import MARK, Naming
 from rolecall.web.state import state_of
-from rolecall.web.task_filters import Listing, resolve_filter
-from rolecall.web.views import ListedTask, ShownTask, listed_task, view_of_task
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 

@@ -7,24 +7,24 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, StrictInt
 
-from rolecall.model.insight import RegisteredWorker
-from rolecall.model.pages import Page
-from rolecall.model.scaling import Replicas, Scaled, ScaleTarget
+from rolecall.model.operator.insight import RegisteredWorker
+from rolecall.model.operator.pages import Page
+from rolecall.model.operator.scaling import Replicas, Scaled, ScaleTarget
 from rolecall.service.workers import WorkerDetail
 from rolecall.web.dependencies import Administers, Operates, Reads
-from rolecall.web.parameters import PathId
-from rolecall.web.problems import refuses
+from rolecall.web.fields.parameters import PathId
+from rolecall.web.http.problems import refuses
 
 router = APIRouter(prefix="/api/workers", tags=["workers"])
 scaling_router = APIRouter(prefix="/api/workers/k8s", tags=["scaling"])
 
 
-Everyone = Annotated[bool, Query(alias="all", description="Include stopped and silent workers.")]
+Everyone = Annotated[bool, Query(alias="all", description="Include stopped, dead and silent workers.")]
 
 
 @router.get("")
 async def list_workers(services: Reads, *, everyone: Everyone = False) -> Page[RegisteredWorker]:
-    """List the workers with a heartbeat in the last five minutes, latest first."""
+    """List the active workers, latest heartbeat first."""
     return Page(items=await services.workers.list(everyone=everyone))
 
 

@@ -1,30 +1,37 @@
-"""Serves styles and scripts under a URL that changes with their content, so that browsers can cache them."""
+"""Serves styles and scripts under a URL that changes with their content, so that browsers can cache them.
+
+They are compressed once per process.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from gzip import compress
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from mimetypes import guess_type
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 FOLDER = files("rolecall.web.dashboard") / "assets"
 SERVED = (".css", ".js", ".svg")
-FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
+FOREVER = {"cache-control": "public, max-age=31536000, immutable", "vary": "Accept-Encoding"}
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/assets/{digest}/{name:path}")
-async def get_asset(digest: str, name: str) -> Response:
+async def get_asset(digest: str, name: str, request: Request) -> Response:
     """Return a file; 404 for an unknown one, and for one of another release."""
     content = _assets().get(name)
     if content is None or digest != _digest():
         raise HTTPException(404, "this release has no such file")
-    return Response(content, media_type=guess_type(name)[0], headers=FOREVER)
+    headers = FOREVER
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers = _compressed()[name], {**FOREVER, "content-encoding": "gzip"}
+    return Response(content, media_type=guess_type(name)[0], headers=headers)
 
 
 def asset_address(name: str) -> str:
@@ -36,6 +43,11 @@ def asset_address(name: str) -> str:
 @cache
 def _assets() -> dict[str, bytes]:
     return dict(_walk(FOLDER, ""))
+
+
+@cache
+def _compressed() -> dict[str, bytes]:
+    return {name: compress(content, mtime=0) for name, content in _assets().items()}
 
 
 @cache

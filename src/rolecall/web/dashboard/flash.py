@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from fastapi import Request, Response
 
-from rolecall.web.http import root_of
+from rolecall.web.http.requests import root_of
 
 Tone = Literal["good", "bad", "info"]
 

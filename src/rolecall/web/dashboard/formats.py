@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from rolecall.model import error_text
+
 __all__ = [
     "as_json",
     "as_line",
@@ -29,25 +31,27 @@ THOUSAND = 1_000
 HUNDRED = 100
 UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"))
 SIZES = ("B", "kB", "MB", "GB", "TB")
-NARROW = "\u202f"
 NOTHING = "–"
 LONGEST_LINE = 300
-TRACEBACK = "Traceback (most recent call last)"
 FACTS = 4
+# Rates below this are easier to read in the next longer unit.
+SLOW = 0.1
+SLOWER = {"s": (60.0, "min"), "min": (60.0, "h")}
 
 
 def count(number: float | None) -> str:
-    """Format a number with thousands separators; a dash for None."""
+    """Format a number with thousands separators, as assets/locale.js does; a dash for None."""
     if number is None:
         return NOTHING
-    text = f"{number:,.0f}" if float(number).is_integer() or abs(number) >= HUNDRED else f"{number:,.1f}"
-    return text.replace(",", NARROW)
+    return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= HUNDRED else f"{number:,.1f}"
 
 
 def duration(seconds: float | None) -> str:
     """Format seconds in the two largest units: `3 h 5 min`, `1.2 s`, `80 ms`."""
     if seconds is None:
         return NOTHING
+    if seconds == 0:
+        return "0 s"
     if seconds < 0:
         return f"-{duration(-seconds)}"
     if seconds < 1:
@@ -66,10 +70,13 @@ def brief(seconds: float | None) -> str:
 
 
 def rate(number: float | None, unit: str = "s") -> str:
-    """Format a rate per second."""
-    return (
-        NOTHING if number is None else f"{number:.3g}/{unit}" if number < HUNDRED else f"{count(round(number))}/{unit}"
-    )
+    """Format a rate. A small one per second becomes a rate per minute or hour: `1/min`."""
+    if number is None:
+        return NOTHING
+    if unit in SLOWER and 0 < number < SLOW:
+        times, slower = SLOWER[unit]
+        return rate(number * times, slower)
+    return f"{number:.3g}/{unit}" if number < HUNDRED else f"{count(round(number))}/{unit}"
 
 
 def share(number: float | None) -> str:
@@ -135,8 +142,7 @@ def as_line(value: object) -> str:
 
 def first_line(text: str | None) -> str:
     """Return the first line of an error, or the last one of a traceback, shortened if necessary."""
-    lines = [line for line in (text or "").splitlines() if line.strip()] or [""]
-    line = lines[-1 if lines[0].startswith(TRACEBACK) else 0].strip()
+    line = error_text.first_line(text)
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rolecall.model.access import Scope
+from rolecall.model.operator.access import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class NavigationEntry:
 OWN_PAGES = (
     NavigationEntry(label="Overview", path="/", icon="overview"),
     NavigationEntry(label="Task queue", path="/tasks", icon="tasks", group="Work"),
+    NavigationEntry(label="Errors", path="/errors", icon="warn", group="Work"),
     NavigationEntry(label="Chains", path="/chains", icon="chains", group="Work"),
     NavigationEntry(label="Job queue", path="/jobs", icon="jobs", group="Work"),
     NavigationEntry(label="Schedules", path="/schedules", icon="schedules", group="Work"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,13 +14,14 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from rolecall.model.access import Caller
+from rolecall.model.operator.access import Caller
 from rolecall.web.dashboard import formats
 from rolecall.web.dashboard.assets import asset_address
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
+from rolecall.web.dashboard.parts import PartExtension, is_late
 from rolecall.web.dashboard.presenters import settings
-from rolecall.web.http import path_below, root_of
+from rolecall.web.http.requests import etag_of, has_etag, path_below, root_of
 
 HEADERS = {
     "cache-control": "no-store",
@@ -31,6 +33,7 @@ HEADERS = {
     # After an error, a form leads back to its page, which the referrer names.
     "referrer-policy": "same-origin",
 }
+ENVIRONMENTS = 16
 FILTERS = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
 
 
@@ -44,6 +47,29 @@ class PageContext:
     has_session: bool = False
 
 
+class UnrenderedPage(HTMLResponse):
+    """A page that is rendered when it is completed, which a thread can do: a long page takes tens of milliseconds.
+
+    It has an ETag, and becomes 304 if the client has the same page already. Browsers keep no page (`no-store`), but
+    live.js remembers the ETag of each fragment that it shows.
+    """
+
+    def __init__(self, request: Request, render: Callable[[], str], status: int) -> None:
+        super().__init__(status_code=status, headers=HEADERS)
+        self._request = request
+        self._text = render
+
+    def complete(self) -> UnrenderedPage:
+        """Render the page. Raises TooSlow."""
+        body = self._text().encode()
+        self.headers["etag"] = etag_of(body)
+        if self.status_code == HTTPStatus.OK and has_etag(self._request, self.headers["etag"]):
+            self.status_code, body = HTTPStatus.NOT_MODIFIED, b""
+        self.body = body
+        self.headers["content-length"] = str(len(body))
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Renderer:
     """The templates and the navigation items."""
@@ -55,8 +81,15 @@ class Renderer:
         self, template: str, page_context: PageContext, context: Mapping[str, Any], status: int = 200
     ) -> HTMLResponse:
         """Render a template into a response."""
-        text = self.environment.get_template(template).render({**self._base_context(page_context), **context})
-        return HTMLResponse(text, status_code=status, headers=HEADERS)
+        return self.prepare(template, page_context, context, status).complete()
+
+    def prepare(
+        self, template: str, page_context: PageContext, context: Mapping[str, Any], status: int = 200
+    ) -> UnrenderedPage:
+        """Return a response that is rendered when it is completed."""
+        request, base = page_context.request, self._base_context(page_context)
+        render = partial(self.environment.get_template(template).render, {**base, **context})
+        return UnrenderedPage(request, render, status)
 
     def _base_context(self, page_context: PageContext) -> dict[str, Any]:
         root = root_of(page_context.request.scope)
@@ -86,12 +119,24 @@ def _group_entries(entries: Collection[NavigationEntry]) -> dict[str, list[Navig
 
 def renderer(packages: Collection[str], entries: Collection[NavigationEntry]) -> Renderer:
     """Create the renderer of the built-in pages and of an app's pages, whose packages contain `templates`."""
+    return Renderer(_environment(*packages), (*OWN_PAGES, *entries))
+
+
+@lru_cache(maxsize=ENVIRONMENTS)
+def _environment(*packages: str) -> Environment:
+    """Applications share the environment, so that each template is compiled once per process."""
     loaders = [PackageLoader(package) for package in ("rolecall.web.dashboard", *packages)]
     environment = Environment(
-        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[PartExtension],
     )
+    environment.tests["late"] = is_late
     environment.filters.update(FILTERS)
-    return Renderer(environment, (*OWN_PAGES, *entries))
+    return environment
 
 
 def _url(root: str, path: str) -> str:

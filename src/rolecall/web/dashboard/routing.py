@@ -7,6 +7,7 @@ page of this site, requests the same address again, with the cookie. It is used 
 from __future__ import annotations
 
 import logging
+from asyncio import to_thread
 from collections.abc import Callable, Collection, Coroutine
 from http import HTTPStatus
 from math import ceil
@@ -16,10 +17,10 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from rolecall.model.access import Caller
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import (
     DatabaseUnavailable,
@@ -29,11 +30,14 @@ from rolecall.model.errors import (
     SchemaBusy,
     TooManyRequests,
 )
+from rolecall.model.operator.access import Caller
 from rolecall.web.dashboard.flash import Flash, remember_flash
 from rolecall.web.dashboard.navigation import NavigationEntry
+from rolecall.web.dashboard.parts import TooSlow
+from rolecall.web.dashboard.rendering import UnrenderedPage
 from rolecall.web.dashboard.view import BACK, Unconfirmed, form_address, overview_address, page_context_for, redirect
-from rolecall.web.http import API, has_login_cookie, path_below, root_of
-from rolecall.web.problems import RequestRefused, http_problem, problem
+from rolecall.web.http.problems import RequestRefused, http_problem, problem
+from rolecall.web.http.requests import API, has_login_cookie, path_below, root_of
 from rolecall.web.state import state_of
 
 CHANGES = frozenset({"POST"})
@@ -43,8 +47,10 @@ SHOWN_IN_PLACE = frozenset({403, 429})
 # Sent by live.js when it refreshes a fragment.
 REFRESHES = "hx-request"
 UNAVAILABLE = 503
-# Seconds after which a page reloads if the database did not respond.
+TOO_SLOW = 504
+# Seconds after which a page reloads if the database did not respond, and if it was only slow.
 RETRY_SECONDS = 5
+RETRY_SLOW_SECONDS = 30
 SESSION_ENDED = Flash("Your session has ended.", "info")
 NOT_CHANGED = Flash("You are no longer logged in, so nothing was changed. Log in and send the form again.", "bad")
 log = logging.getLogger("rolecall.web")
@@ -64,17 +70,18 @@ class PageRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             try:
-                return await inside(request)
+                response = await inside(request)
+                return await to_thread(response.complete) if isinstance(response, UnrenderedPage) else response
             except NotAuthenticated:
                 return _ask_to_log_in(request)
             except Unconfirmed as confirmation:
                 return _confirmation_page(request, confirmation)
+            except (RowsBusy, SchemaBusy) as error:
+                return _error_response(request, error)
             except DatabaseUnavailable as error:
-                return (
-                    _error_response(request, error)
-                    if isinstance(error, RowsBusy | SchemaBusy)
-                    else _unavailable_page(request, error)
-                )
+                return await _unavailable_page(request, error)
+            except TooSlow as error:
+                return _slow_page(request, str(error))
             except (RolecallError, RequestRefused, RequestValidationError, HTTPException) as error:
                 return _error_response(request, error)
 
@@ -115,19 +122,30 @@ def _error_response(request: Request, error: Foreseen) -> Response:
     return page
 
 
-def _unavailable_page(request: Request, error: DatabaseUnavailable) -> Response:
-    """Return the page for an unavailable database. The driver's message contains host and user names, so it is only
-    logged.
+async def _unavailable_page(request: Request, error: DatabaseUnavailable) -> Response:
+    """Return the page for an unavailable or slow database. The driver's message contains host and user names, so it is
+    only logged.
     """
     log.warning("The database did not respond for %s %s: %s", request.method, request.url.path, error)
-    is_change = request.method in CHANGES
+    caller = getattr(request.state, "caller", None)
+    reason = caller and await state_of(request).find_slowness(caller, error)
+    return _slow_page(request, reason) if reason else _retrying_page(request, UNAVAILABLE, RETRY_SECONDS, None)
+
+
+def _slow_page(request: Request, reason: str) -> Response:
+    return _retrying_page(request, TOO_SLOW, RETRY_SLOW_SECONDS, reason)
+
+
+def _retrying_page(request: Request, status: int, seconds: int, reason: str | None) -> Response:
     context = {
-        "again": None if is_change else RETRY_SECONDS,
+        "status": status,
+        "slow": reason,
+        "again": None if request.method in CHANGES else seconds,
         "back": form_address(request) or overview_address(request),
     }
     page_context = page_context_for(request, getattr(request.state, "caller", None))
-    page = state_of(request).pages.page("away.html", page_context, context, UNAVAILABLE)
-    page.headers["retry-after"] = str(RETRY_SECONDS)
+    page = state_of(request).pages.page("away.html", page_context, context, status)
+    page.headers["retry-after"] = str(seconds)
     return page
 
 
@@ -137,10 +155,11 @@ def _ask_to_log_in(request: Request) -> Response:
         back = form_address(request) or overview_address(request)
         return _go(request, _login(request, back), NOT_CHANGED)
     back = _current_address(request)
+    if REFRESHES in request.headers:
+        # live.js shows a link to it, and the page keeps its content.
+        return PlainTextResponse(_login(request, back), status_code=UNKNOWN)
     if not has_login_cookie(request):
         return _hop(request, back) if _may_hop(request) else redirect(_login(request, back))
-    if REFRESHES in request.headers:
-        return Response(status_code=UNKNOWN, headers={"hx-redirect": _login(request, back)})
     return _go(request, _login(request, back), SESSION_ENDED)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -10,12 +11,14 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 from fastapi.responses import RedirectResponse
 
-from rolecall.model.access import Caller, Scope
+from rolecall.model.errors import DatabaseUnavailable
+from rolecall.model.operator.access import Caller, Scope
 from rolecall.service.services import Services
 from rolecall.web.dashboard.flash import Flash, Tone, forget_flash, read_flash, remember_flash
+from rolecall.web.dashboard.parts import late
 from rolecall.web.dashboard.rendering import PageContext
 from rolecall.web.dependencies import KnownCaller, Requires
-from rolecall.web.http import has_login_cookie, own_address, root_of
+from rolecall.web.http.requests import has_login_cookie, own_address, root_of
 from rolecall.web.idempotency import OperatesOnceByForm
 from rolecall.web.state import state_of
 
@@ -53,11 +56,29 @@ class View:
         target = self.request.headers.get("hx-target")
         return target is None or target.partition("#")[2] == part
 
+    async def read(self, **reads: Awaitable[Any]) -> dict[str, Any]:
+        """Run the reads of a page's parts at the same time, and return their results by name.
+
+        The result of a read that took too long may only be used in a part of the template (see `parts`). Raises the
+        other errors of the reads.
+        """
+        found = await asyncio.gather(*reads.values(), return_exceptions=True)
+        return {name: await self._usable(each) for name, each in zip(reads, found, strict=True)}
+
+    async def _usable(self, found: Any) -> Any:
+        if isinstance(found, DatabaseUnavailable):
+            reason = await state_of(self.request).find_slowness(self.caller, found)
+            if reason is not None:
+                return late(reason)
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
     def page(self, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Respond with a page, including the flash message of the previous form."""
+        """Respond with a page, including the flash message of the previous form. Its route renders it in a thread."""
         flash = read_flash(self.request)
         page_context = page_context_for(self.request, self.caller, flash)
-        response = state_of(self.request).pages.page(template, page_context, context, status)
+        response = state_of(self.request).pages.prepare(template, page_context, context, status)
         if flash is not None:
             forget_flash(self.request, response)
         return response

@@ -29,7 +29,7 @@ from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, def
 from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
 from rolecall.model.redaction import redact_text
-from rolecall.sql.documents import encode_result
+from rolecall.sql.encoding import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.in_flight import fresh_context

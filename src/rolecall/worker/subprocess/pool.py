@@ -21,7 +21,8 @@ from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
-from rolecall.sql.documents import read_result
+from rolecall.sql.encoding import read_result
+from rolecall.telemetry.logs import lowest_level
 from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
 from rolecall.worker.session import ForkGuard
@@ -217,7 +218,7 @@ class HandlerProcess:
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()
-        arguments = [theirs.fileno(), os.getpid(), logging.getLogger().getEffectiveLevel(), self._name]
+        arguments = [theirs.fileno(), os.getpid(), lowest_level(), self._name]
         command = [sys.executable, "-c", START, *map(str, arguments)]
         with theirs:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
@@ -284,7 +285,7 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int:
 
 
 def _note_error(running: asyncio.Future[Answer]) -> None:
-    # After a cancellation nobody awaits the result; asyncio would log an error that was never retrieved.
+    # After a cancellation, the result is not awaited; asyncio would log an error that was never retrieved.
     if not running.cancelled():
         running.exception()
 

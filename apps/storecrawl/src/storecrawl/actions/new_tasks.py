@@ -28,8 +28,8 @@ BATCHES = 6
 DAY = timedelta(days=1)
 # For requests by people: a pending task that a schedule has enqueued for later gets the requested time.
 MANUAL_REQUEST = Dedupe(mode="replace")
-# Longer than any accepted date is ahead: a completed resync counts as generated until its day is over.
-ONCE = Dedupe(scope="any", window=timedelta(days=400).total_seconds())
+# A completed resync counts as generated.
+ONCE = Dedupe(scope="any")
 
 STORE_TASKS: Final[Mapping[str, Callable[[int], NewTask]]] = MappingProxyType(
     {
@@ -120,8 +120,7 @@ async def _task_for_store(connection: Connection, role: StoreRole, store_id: int
     if role == "product_refresh":
         return replay_task(store_id, (await latest_payload(connection, store_id)).id)
     if role == "entry_point_discovery":
-        store = await find_store(connection, store_id)
-        entry = store.platform_store_id or store.slug
+        entry = (await find_store(connection, store_id)).entry
         if entry is None:
             raise UnknownStore([store_id], noun="store with a platform id or a slug:")
         return investigation_task(store_id, entry)

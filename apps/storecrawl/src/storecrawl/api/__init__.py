@@ -6,7 +6,7 @@ functions. `resources` provides the crawler's payload files, `refusals` turns er
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
 from storecrawl.api import (
     batches,
@@ -23,10 +23,6 @@ from storecrawl.api import (
     routes,
     stores,
 )
-from storecrawl.images import ImageLimits
-from storecrawl.roles.crawler import Crawler
-from storecrawl.serving.pictures import ProvidePictures
-from storecrawl.serving.resources import ProvideResources
 
 ROUTERS = (
     stores.router,
@@ -45,10 +41,6 @@ ROUTERS = (
 )
 
 
-def router(crawler: Crawler) -> APIRouter:
-    """Return the router of the whole API for the crawler's payload files and images."""
-    pictures = ProvidePictures(crawler.image_files, ImageLimits(max_bytes=crawler.settings.image_bytes))
-    whole = APIRouter(dependencies=[Depends(ProvideResources(crawler.payloads)), Depends(pictures)])
-    for each in ROUTERS:
-        whole.include_router(each)
-    return whole
+router = APIRouter()
+for _each in ROUTERS:
+    router.include_router(_each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,24 +20,29 @@ TRANSACTION = 1_000
 ANSWERS = {200: {"model": Generated, "description": "All tasks already existed"}, **refuses(404)}
 
 
+@dataclass(frozen=True, slots=True)
 class Enqueues:
     """Enqueues tasks as the request's caller, in several transactions. Repeating it adds the missing ones."""
 
-    def __init__(self, services: Operates, response: Response) -> None:
-        self._services = services
-        self._response = response
+    services: Operates
+    response: Response
 
     async def __call__(self, tasks: Sequence[NewTask]) -> Generated:
         """Enqueue the tasks. The response's status is 201, or 200 if none was new."""
         stored: list[Enqueued] = []
         for first in range(0, len(tasks), TRANSACTION):
-            stored += await self._services.tasks.enqueue_many(tasks[first : first + TRANSACTION])
+            stored += await self.services.tasks.enqueue_many(tasks[first : first + TRANSACTION])
         generated = Generated.of(stored)
-        self._response.status_code = 201 if generated.stored else 200
+        self.response.status_code = 201 if generated.stored else 200
         return generated
 
 
-Enqueuing = Annotated[Enqueues, Depends()]
+# Before 0.122, FastAPI does not resolve the annotations of a class.
+async def _enqueues(services: Operates, response: Response) -> Enqueues:
+    return Enqueues(services, response)
+
+
+Enqueuing = Annotated[Enqueues, Depends(_enqueues)]
 
 
 async def crawlable_of_state(connects: Connections, state: str) -> Sequence[int]:

@@ -82,7 +82,7 @@ async def disable(route_id: PathId, why: Disabling, connects: Connects, services
         return await changes.disable(route_id, why.reason)
 
 
-@router.delete("/{route_id:int}", status_code=204, responses=refuses(404))
+@router.delete("/{route_id:int}", status_code=204, response_model=None, responses=refuses(404))
 async def remove(route_id: PathId, connects: Connects, services: Administers) -> None:
     """Delete a route and its counters."""
     async with route_changes(connects, services) as changes:

@@ -41,6 +41,11 @@ class Store:
     blocked_until: datetime | None
     blocked_because: str | None
 
+    @property
+    def entry(self) -> str | None:
+        """What leads to the store on the platform: its id, otherwise its slug."""
+        return self.platform_store_id or self.slug
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFilter:

@@ -8,16 +8,12 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import NoReturn
 
-import typer
-from typer.exceptions import TyperException
 from typer.main import get_install_completion_arguments
 
-from rolecall import cli
-from rolecall.cli import LateCommand, PlainGroup, Terminated, plain_group, unwinding_on_signals
+from rolecall.cli import LateCommand, PlainGroup, plain_group, run_command
 
 NAME = "storecrawl"
 SAYS = "Discovers stores, fetches their menus, stores every payload, and turns payloads into products."
-INTERRUPTED = 130
 # Each with the location of its function or group, and the first line of its help.
 COMMANDS = (
     (
@@ -49,21 +45,13 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; an error is printed as one line to stderr."""
-    try:
-        with unwinding_on_signals():
-            code = build()(arguments, prog_name=NAME, standalone_mode=False)
-    except TyperException as error:
-        return complain(error.format_message(), error.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except Terminated as end:
-        return end.exit_code
-    except Exception as error:
-        found: int | None = resolve_name("storecrawl.cli.failures:exit_code_of")(error)
-        if found is None:
-            raise
-        return complain(str(error), found)
-    return code if isinstance(code, int) else 0
+    return run_command(NAME, build, arguments, _exit_code_of)
+
+
+def _exit_code_of(error: Exception) -> int | None:
+    # Imported here, because it imports the driver, which listing the commands does not need.
+    found: int | None = resolve_name("storecrawl.cli.failures:exit_code_of")(error)
+    return found
 
 
 def build() -> PlainGroup:
@@ -74,10 +62,3 @@ def build() -> PlainGroup:
     group = plain_group(NAME, SAYS, commands)
     group.params.extend(get_install_completion_arguments())
     return group
-
-
-def complain(problem: str, code: int) -> int:
-    """Print a problem as one line to stderr; return the code."""
-    line = " ".join(problem.split())
-    print(f"{NAME}: {cli.shown(line)}", file=sys.stderr)
-    return code

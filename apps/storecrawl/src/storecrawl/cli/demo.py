@@ -10,7 +10,8 @@ from typing import Annotated
 from typer import Exit, Option
 
 from rolecall import ConfigError
-from storecrawl.cli.commands import complain
+from rolecall.cli import complain
+from storecrawl.cli.commands import NAME
 from storecrawl.cli.connect import checked_address
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
 from storecrawl.demo.run import Cycle, StopRequested, run_cycle, run_on
@@ -75,7 +76,7 @@ def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
     if cycle.api and not as_json and sys.stdout.isatty():
         print("The dashboard has stopped with the cycle; without --once, both run until Ctrl-C.")
     for problem in cycle.problems:
-        complain(problem, INCOMPLETE)
+        complain(NAME, problem, INCOMPLETE)
     return INCOMPLETE if cycle.problems else 0
 
 

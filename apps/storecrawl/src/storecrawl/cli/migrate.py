@@ -27,7 +27,7 @@ def migrate_database(
 ) -> None:
     """Migrate Rolecall's and the crawler's tables in a database."""
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
-        done = [*migrate(connection), *migrate(connection, MIGRATIONS)]
+        done = migrate(connection) + [f"{MIGRATIONS.name}/{step}" for step in migrate(connection, MIGRATIONS)]
         if roles:
             grant_roles(connection)
             grant_crawl_tables(connection)

@@ -209,7 +209,7 @@ class Stage:
             store_rate=AT_WILL,
             longest_retry_after=0.05,
             breaker_seconds=1.0,
-            # Its 403 responses are random and no evidence.
+            # Its 403 responses are random, so they are no reason to pause a route.
             forbidden_limit=0,
         )
 

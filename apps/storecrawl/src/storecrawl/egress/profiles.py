@@ -48,7 +48,7 @@ def load_profiles() -> tuple[Profile, ...]:
 
 
 def contradictions(profile: Profile) -> Sequence[str]:
-    """Return the contradictions between a profile's headers; none if it can be used."""
+    """Return the contradictions between a profile's headers. A usable profile has none."""
     language = [] if profile.accept_language == LANGUAGE else [f"its language is {profile.accept_language!r}"]
     hints = (profile.sec_ch_ua, profile.sec_ch_ua_platform, profile.sec_ch_ua_mobile)
     if not any(hints):

@@ -69,7 +69,7 @@ class ImageStore:
         return content
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
-        """Yield paths of images last written longer ago, in batches: those without a row are orphans."""
+        """Yield the paths of images that are older, in batches. Those without a row are orphans."""
         is_ours = lambda name: IMAGE_NAME.fullmatch(name) is not None  # noqa: E731 - used once
         yield from old_objects(self._storage, is_ours, datetime.now(UTC) - older_than)
 

@@ -1,6 +1,7 @@
-"""The crawler's own tables: numbered, forward-only SQL files, and what Rolecall's database roles may do with them.
+"""The crawler's own tables, and the rights of Rolecall's database roles to them.
 
-The files are executed in order, each in one transaction.
+The migrations are numbered, forward-only SQL files, executed in order. `./dev schema` generates the first one from
+the files of the package's `schema` folder.
 """
 
 from __future__ import annotations

@@ -7,13 +7,8 @@ routes that look up data and render a template. Lookups are shared with the API 
 
 from __future__ import annotations
 
-from fastapi import Depends
-
 from rolecall.web import NavigationEntry, Pages
 from storecrawl.pages import brands, diff, discovery, locations, payloads, products, raw_menus, refusals, routes, stores
-from storecrawl.pages.menus import ProvideMenus
-from storecrawl.roles.crawler import Crawler
-from storecrawl.serving.resources import ProvideResources
 
 ROUTERS = (
     stores.router,
@@ -37,10 +32,6 @@ ENTRIES = (
 )
 
 
-def router(crawler: Crawler) -> Pages:
-    """Return the router of all pages for the crawler's payload files."""
-    whole = Pages("storecrawl.pages", ENTRIES)
-    provided = [Depends(ProvideResources(crawler.payloads)), Depends(ProvideMenus())]
-    for each in ROUTERS:
-        whole.include_router(each, dependencies=provided)
-    return whole
+router = Pages("storecrawl.pages", ENTRIES)
+for _each in ROUTERS:
+    router.include_router(_each)

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
 from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate, rows_of
-from storecrawl.serving.resources import HasResources, Resources
+from storecrawl.serving.resources import HasResources, Resources, shared_object
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -70,18 +70,8 @@ class Menus:
         return await self.caches.groups.get((payload.sha256, group_by), sum_up)
 
 
-@dataclass(frozen=True, slots=True)
-class ProvideMenus:
-    """The dependency that provides the cached results to a whole router."""
-
-    caches: MenuCaches = field(default_factory=MenuCaches)
-
-    async def __call__(self, request: Request) -> None:
-        request.state.menu_caches = self.caches
-
-
-def _menus(request: Request, resources: HasResources) -> Menus:
-    return Menus(request.state.menu_caches, resources)
+async def _menus(request: Request, resources: HasResources) -> Menus:
+    return Menus(shared_object(request, MenuCaches, MenuCaches), resources)
 
 
 HasMenus = Annotated[Menus, Depends(_menus)]

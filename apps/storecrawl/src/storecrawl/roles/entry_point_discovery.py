@@ -65,11 +65,16 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
     """Register the handler."""
 
     @app.task(role="entry_point_discovery", key=STORE_KEY)
-    async def entry_point_discovery(ctx: Context, entry: str, store_id: int | None = None) -> Cancel | None:
-        """Resolve a slug, a platform id or a menu address; with `store_id`, find that store's current id."""
-        if slug_of(entry) is None:
-            return Cancel(str(NoEntryPoint(entry)))
+    async def entry_point_discovery(
+        ctx: Context, entry: str | None = None, store_id: int | None = None
+    ) -> Cancel | None:
+        """Resolve a slug, a platform id or a menu address; with `store_id`, find that store's current id.
+
+        Without `entry`, use the platform id or the slug of the store.
+        """
         request = await _entry_request(ctx, entry, store_id)
+        if slug_of(request.entry) is None:
+            return Cancel(str(NoEntryPoint(request.entry)))
         found = await _find_location(ctx, request) or await _resolve_upstream(ctx, crawler, request)
         async with ctx.transaction() as tx:
             if isinstance(found, ResolvedEntry):
@@ -80,9 +85,10 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
         return None
 
 
-async def _entry_request(ctx: Context, entry: str, store_id: int | None) -> EntryRequest:
+async def _entry_request(ctx: Context, entry: str | None, store_id: int | None) -> EntryRequest:
     async with ctx.transaction() as tx:
-        return EntryRequest(entry=entry, store=None if store_id is None else await find_store(tx, store_id))
+        store = None if store_id is None else await find_store(tx, store_id)
+    return EntryRequest(entry=entry or (store and store.entry) or "", store=store)
 
 
 async def _find_location(ctx: Context, request: EntryRequest) -> ResolvedEntry | None:

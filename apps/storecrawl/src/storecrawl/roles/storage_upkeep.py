@@ -21,7 +21,8 @@ Without = Callable[[psycopg.AsyncConnection[Any], Sequence[str]], Awaitable[list
 
 ROLE = "storage_upkeep"
 BATCH = 1_000
-# Crashes may leave this many orphans. More, if most files are affected, mean a wrong folder or database.
+# Crashes leave at most this many orphans. If there are more and most files are orphans, the folder or the database is
+# wrong.
 FEWEST_DOUBTFUL = 20
 
 

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 from rolecall.web import RequestRefused
 from storecrawl.catalog import StoredImage
 from storecrawl.images import ImageGone, ImageLimits, ImageStore, ImageUnavailable, Rendition, resize
+from storecrawl.serving.resources import HasCrawler, shared_object
 
 AT_ONCE = 2
 CACHED_BYTES = 32 * 1024 * 1024
@@ -70,22 +71,9 @@ class Pictures:
             return resized_content
 
 
-@dataclass(frozen=True, slots=True)
-class ProvidePictures:
-    """The dependency that provides images to a router; all routers of a server share them."""
-
-    files: ImageStore
-    limits: ImageLimits
-
-    async def __call__(self, request: Request) -> None:
-        state = request.app.state
-        if not hasattr(state, "crawl_pictures"):
-            state.crawl_pictures = Pictures(files=self.files, limits=self.limits)
-
-
-def _pictures(request: Request) -> Pictures:
-    pictures: Pictures = request.app.state.crawl_pictures
-    return pictures
+async def _pictures(request: Request, crawler: HasCrawler) -> Pictures:
+    limits = ImageLimits(max_bytes=crawler.settings.image_bytes)
+    return shared_object(request, Pictures, lambda: Pictures(files=crawler.image_files, limits=limits))
 
 
 HasPictures = Annotated[Pictures, Depends(_pictures)]

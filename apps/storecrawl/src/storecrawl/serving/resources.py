@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar, cast
 
 from fastapi import Depends, Request
 
-from rolecall.web import RequestRefused
+from rolecall.web import Mounted, RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems
 from storecrawl.upstream import RawPage, read_raw_pages
 
@@ -20,6 +22,19 @@ from storecrawl.upstream import RawPage, read_raw_pages
 # requests.
 MENU_BYTES = 32 * 1024 * 1024
 MENUS_AT_ONCE = 2
+
+HasCrawler = Annotated[Crawler, Depends(Mounted(Crawler))]
+
+
+T = TypeVar("T")
+
+
+def shared_object(request: Request, kind: type[T], make: Callable[[], T]) -> T:
+    """Return the object of a class that all routers of a server share. The first request makes it."""
+    state, name = request.app.state, f"crawl_{kind.__name__}"
+    if not hasattr(state, name):
+        setattr(state, name, make())
+    return cast("T", getattr(state, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +64,8 @@ class Resources:
                 return await asyncio.to_thread(read_menu, self.menus, payload)
 
 
-@dataclass(frozen=True, slots=True)
-class ProvideResources:
-    """The dependency that provides resources to a whole router; all routers of a server share them."""
-
-    files: PayloadStore
-
-    async def __call__(self, request: Request) -> None:
-        state = request.app.state
-        if not hasattr(state, "crawl_resources"):
-            state.crawl_resources = Resources.of(self.files)
-
-
-def _resources(request: Request) -> Resources:
-    resources: Resources = request.app.state.crawl_resources
-    return resources
+async def _resources(request: Request, crawler: HasCrawler) -> Resources:
+    return shared_object(request, Resources, lambda: Resources.of(crawler.payloads))
 
 
 HasResources = Annotated[Resources, Depends(_resources)]

@@ -95,7 +95,7 @@ class ForeignRedirect(UpstreamFailure):
 
 
 class Untrusted(UpstreamFailure):
-    """The server has no valid certificate, or somebody intercepts the connection."""
+    """The server has no valid certificate, or a third party intercepts the connection."""
 
     retryable = False
 

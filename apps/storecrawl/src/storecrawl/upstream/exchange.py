@@ -131,7 +131,7 @@ def _failure_of(error: httpx2.HTTPError, session: Session, host: str) -> Upstrea
         case Blame.ROUTE:
             return RouteFailed(failure.text)
         case Blame.WALL:
-            # The proxy's 403 means that the host admits nobody who comes this way.
+            # The proxy's 403 means that the host rejects all requests through this proxy.
             return Blocked(FORBIDDEN, by=failure.text)
         case Blame.CERTIFICATE:
             return Untrusted(host, failure.text)

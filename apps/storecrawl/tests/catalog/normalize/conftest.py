@@ -1,28 +1,13 @@
-"""Synthetic products in today's form, and captured menus of real stores."""
+"""Products in today's form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from storecrawl.catalog.normalize import Menu, NotAMenu, Product, normalize, parse_document
-
-from apps.storecrawl.tests.conftest import CAPTURES
+from storecrawl.catalog.normalize import Menu, NotAMenu, Product, normalize
 
 Record = dict[str, object]
-
-
-@pytest.fixture
-def captures() -> Path:
-    if not CAPTURES.is_dir():
-        pytest.skip("the captured menus (CAPTURED_MENUS, by default ../shared/data/menus) are not available")
-    return CAPTURES
-
-
-@pytest.fixture
-def captured_menu(captures: Path) -> Callable[[str], Menu]:
-    return lambda name: normalize(parse_document((captures / name).read_bytes()))
 
 
 @pytest.fixture

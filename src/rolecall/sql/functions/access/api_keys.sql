@@ -16,7 +16,7 @@ as $$
     returning id
 $$;
 
--- Stores an API key that a person creates for herself. It is deleted together with the person.
+-- Stores a person's own API key. It is deleted together with the person.
 -- returns: its id
 -- locks: the people row, against its removal
 -- public: yes

@@ -16,7 +16,7 @@ as $$
     returning id
 $$;
 
--- Replaces a person's password, ends her sessions, and forgets her known browsers and failed login
+-- Replaces a person's password, ends the person's sessions, and forgets known browsers and failed login
 -- attempts.
 -- returns: whether the person exists
 -- locks: the people row, its sessions and known_browsers, then the login_attempts rows
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- Clears the failed login attempts for a person's name from all networks, so that nobody is locked out.
+-- Clears the failed login attempts for a person's name from all networks, which unlocks the person.
 -- returns: whether the person exists
 -- locks: the login_attempts rows
 -- public: yes
@@ -60,7 +60,7 @@ begin
 end
 $$;
 
--- Removes a person and ends her sessions.
+-- Removes a person and ends their sessions.
 -- returns: whether the person existed
 -- locks: the people row and its sessions
 -- public: yes

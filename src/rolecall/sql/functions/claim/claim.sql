@@ -11,6 +11,7 @@
 -- returns: the claimed tasks in claim order
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 -- public: yes
 create or replace function rolecall.claim(
     p_worker_id bigint, p_roles text[], p_handlers text[], p_limit int, p_start int default null,
@@ -32,7 +33,7 @@ begin
     perform rolecall.require_read_committed();
     perform rolecall.require_own_worker(p_worker_id);
     select * into v_picked from rolecall.pick_tasks(
-        (p_worker_id, p_roles, p_handlers, false, p_run)::rolecall.claim_terms, p_limit,
+        (p_worker_id, p_roles, p_handlers, false, p_run, p_start)::rolecall.claim_terms, p_limit,
         coalesce(p_start, p_limit), v_now
     );
     -- For workers whose slots become free later: more tasks may be claimable than were returned.
@@ -90,12 +91,10 @@ begin
     ) as picked
     where task.id = picked.id
         -- A server crash must not undo a permit or the start of a last attempt: another worker would run
-        -- the task at the same time. The first such task makes this commit durable, as require_durability
-        -- does.
+        -- the task at the same time. The first such task makes this commit durable.
         and (
             (task.key is null and (task.attempt + 1 >= task.max_attempts) is not true)
-            or rolecall.is_durable()
-            or set_config('synchronous_commit', 'on', true) = 'on'
+            or rolecall.require_durability()
         )
     returning
         task.id, task.fence, task.attempt, task.max_attempts, picked.role, picked.handler,
@@ -103,7 +102,7 @@ begin
         task.created_at, extract(epoch from picked.lease)::float8,
         extract(epoch from coalesce(task.timeout, picked.timeout))::float8,
         coalesce(task.step_number, 0), task.parent_id, task.error, task.key_slot::int,
-        extract(epoch from task.expires_at - p_now)::float8;
+        extract(epoch from task.expires_at - p_now)::float8, task.fire_time;
 end
 $$;
 
@@ -113,6 +112,7 @@ $$;
 -- returns: one row: ids = the picked tasks in claim order, locked; slots = the permit that each takes;
 -- line_ids = their lines; held_back = whether the next task waits for a free slot
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 create or replace function rolecall.pick_tasks(
     p_claimant rolecall.claim_terms, p_limit int, p_start int, p_now timestamptz
 )
@@ -183,6 +183,7 @@ $$;
 -- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one;
 -- held_back = whether the next task waits for a free slot
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 create or replace function rolecall.pick_in_two_turns(
     p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_free int, p_taken bigint[],
     p_now timestamptz
@@ -194,7 +195,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_ahead rolecall.claim_terms := (
-        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true, p_claimant.run
+        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, true, p_claimant.run, 0
     );
     v_others int[] := array(
         select line.line_id from rolecall.lines_of_claim(p_level, v_ahead, p_now) as line
@@ -236,6 +237,7 @@ $$;
 -- rest is distributed again among the other lines.
 -- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 create or replace function rolecall.pick_from_level(
     p_level int[], p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
@@ -289,6 +291,7 @@ $$;
 -- looks below the watermark if it finds nothing else, and from time to time.
 -- returns: one row: picked tasks, locked, with the permit that each takes; keyed = those that take one
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 create or replace function rolecall.claim_from_line(
     p_line_id int, p_claimant rolecall.claim_terms, p_limit int, p_taken bigint[], p_now timestamptz
 )
@@ -327,6 +330,7 @@ $$;
 -- returns: one row: picked tasks with the permit that each takes; keyed = those that take one; reached =
 -- the position up to which nothing claimable is left
 -- locks: tasks rows, then keys rows in key order, skipping locked rows
+-- notifies: rolecall_wake, if tasks of a key are left for an idle worker
 create or replace function rolecall.walk_line(
     p_line_id int, p_claimant rolecall.claim_terms, p_after rolecall.floor, p_limit int, p_taken bigint[],
     p_now timestamptz
@@ -392,6 +396,10 @@ begin
             v_whole := v_whole and v_won.whole;
             v_full := v_full || v_won.full_keys;
             v_may_park := v_may_park - v_won.parked;
+            if v_won.leaves_some then
+                perform rolecall.wake_lines(array[p_line_id]);
+            end if;
+            exit when v_won.waits;
             -- Further tasks of full keys are parked. Of the other keys, this claim already has all it can
             -- get.
             v_met := v_met || array(select unnest(v_keys) except select unnest(v_full));
@@ -418,13 +426,17 @@ $$;
 -- give away one permit twice.
 -- returns: one row: picked tasks with the permit that each takes (null: it has no key, or already has its
 -- permit); full_keys = the keys without free capacity; parked = how many were parked; whole = whether all
--- seen tasks are picked or parked
+-- seen tasks are picked or parked; waits = whether this claimant needs a free slot for the permits of a key;
+-- leaves_some = whether other claimants can take tasks of a key
 -- locks: keys rows in key order, then tasks rows, skipping locked rows
 create or replace function rolecall.settle_keys(
     p_free bigint[], p_wanting bigint[], p_keys text[], p_full text[], p_claimant rolecall.claim_terms,
     p_limit int, p_now timestamptz
 )
-returns table (ids bigint[], slots smallint[], full_keys text[], parked int, whole boolean)
+returns table (
+    ids bigint[], slots smallint[], full_keys text[], parked int, whole boolean, waits boolean,
+    leaves_some boolean
+)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -464,8 +476,9 @@ begin
         select room.key
         from unnest(v_rooms) as room
         left join (select key, count(*) as number from unnest(v_won) as key group by key) as won using (key)
-        where cardinality(room.free) <= coalesce(won.number, 0)
+        where cardinality(room.free) <= coalesce(won.number, 0) and not room.has_more
     );
+    waits := exists (select from unnest(v_rooms) as room where room.has_more and room.free = '{}');
     parked := rolecall.park_losers(p_wanting, p_keys, p_full || full_keys, ids);
     whole := not exists (
         (
@@ -477,6 +490,8 @@ begin
         except
         select unnest(ids)
     );
+    leaves_some := ids <> '{}' and not whole
+        and exists (select from unnest(v_rooms) as room where room.has_more);
     return next;
 end
 $$;
@@ -495,7 +510,7 @@ as $$
     select array(
         select (room.key, room.capacity, room.free[1:greatest(
             met.number, 1 + p_limit / greatest(cardinality(p_rooms), 1)
-        )])::rolecall.key_room
+        )], room.has_more)::rolecall.key_room
         from unnest(p_rooms) as room
         join (
             select key, count(*)::int as number from unnest(p_wanted) as key group by key
@@ -556,7 +571,8 @@ as $$
 #variable_conflict use_column
 declare
     v_with_all constant rolecall.claim_terms := (
-        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, false, p_claimant.run
+        p_claimant.worker_id, p_claimant.roles, p_claimant.handlers, false, p_claimant.run,
+        p_claimant.free_slots
     );
 begin
     return query

@@ -34,7 +34,7 @@ declare
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_own_worker(p_worker_id);
-    select worker.id, worker.roles, worker.handlers, false, 1 into v_claimant
+    select worker.id, worker.roles, worker.handlers, false, 1, null into v_claimant
     from rolecall.workers as worker
     where worker.id = p_worker_id;
     select * into v_picked from rolecall.pick_these(v_claimant, v_ids, p_start, v_now);

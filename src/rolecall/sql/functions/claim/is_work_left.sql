@@ -22,7 +22,7 @@ as $$
         select
         from rolecall.lines_of_claim(
             array(select line.id from rolecall.lines as line),
-            (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms, rolecall.clock()
+            (p_worker_id, p_roles, p_handlers, false, 1, null)::rolecall.claim_terms, rolecall.clock()
         ) as line
         join rolecall.tasks as task on task.line_id = line.line_id
         where task.state = 'pending' and not task.parked

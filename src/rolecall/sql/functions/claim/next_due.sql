@@ -28,7 +28,7 @@ as $$
         extract(epoch from min(head.scheduled_for) - rolecall.clock()), case when count(*) > 0 then 0 end
     )::float8
     from rolecall.open_lines_of(
-        (p_worker_id, p_roles, p_handlers, false, 1)::rolecall.claim_terms, rolecall.clock()
+        (p_worker_id, p_roles, p_handlers, false, 1, null)::rolecall.claim_terms, rolecall.clock()
     ) as line
     cross join lateral rolecall.line_floor(line.line_id) as floor
     cross join lateral (

@@ -26,7 +26,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_claimant rolecall.claim_terms := (
         null, p_roles, coalesce(p_handlers, array(select distinct line.handler from rolecall.lines as line)),
-        false, 1
+        false, 1, null
     );
 begin
     perform rolecall.require_read_committed();

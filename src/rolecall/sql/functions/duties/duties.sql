@@ -1,10 +1,14 @@
 -- Reports the state of maintenance duties to a process: which are due, when the next of the others is due
 -- (in seconds; null: none is known), whether this process ran the last one, how many workers are registered
--- (20 means 20 or more), and the latest id among them.
+-- (20 means 20 or more), and the latest id among them. Also returns the server's clock, in seconds since
+-- 1970, and how often it was set, for report_clock_step.
 -- returns: one row
 -- public: yes
 create or replace function rolecall.look_at_duties(p_names text[], p_by text)
-returns table (due text[], next_in float8, did_last boolean, workers int, latest_worker bigint)
+returns table (
+    due text[], next_in float8, did_last boolean, workers int, latest_worker bigint,
+    server_time float8, clock_steps int
+)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -44,6 +48,8 @@ begin
         from (select from rolecall.workers as worker where worker.stopped_at is null limit 20) as alive
     );
     latest_worker := (select max(worker.id) from rolecall.workers as worker);
+    server_time := extract(epoch from v_now);
+    clock_steps := coalesce((select epoch.clock_steps from rolecall.server_epoch as epoch), 0);
     return next;
 end
 $$;

@@ -1,100 +1,18 @@
--- Prepares a batch with drafts that have dedupe options. Checks within a window are done by one session at
--- a time.
--- returns: the positions (from 1) of drafts whose dedupe key an earlier draft of the batch has; they are
--- stored after the rest of the batch
--- locks: the latch of each windowed dedupe key, in order
-create or replace function rolecall.prepare_dedupe(p_tasks jsonb)
-returns bigint[]
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- With a thousand rows, the number of locks stays small even for long batches.
-    perform from rolecall.latches as latch
-    where latch.kind = 'dedupe' and latch.number = any(array(
-        select hashtext(rolecall.full_dedupe_key(draft)) & 1023
-        from jsonb_array_elements(p_tasks) as draft
-        where draft -> 'dedupe' ->> 'scope' = 'any' and draft ->> 'dedupe_key' is not null
-    ))
-    order by latch.number
-    for update;
-    return array(
-        select item.n
-        from (
-            select n, row_number() over (partition by rolecall.full_dedupe_key(draft) order by n) as turn
-            from jsonb_array_elements(p_tasks) with ordinality as given (draft, n)
-            where rolecall.full_dedupe_key(draft) is not null
-        ) as item
-        where item.turn > 1
-    );
-end
-$$;
-
--- Matches drafts with their existing tasks, one after the other, in the order of the positions.
+-- Matches drafts with their existing tasks and applies their dedupe modes, one after the other, in the order
+-- of the positions. Stores a draft if there is no existing task any more. Cancels an existing task that has
+-- expired, because it will never run.
 -- returns: one row: the batch's ids, completed with these; which of the tasks existed already; and the
--- needs of newly stored ones
--- raises: as find_or_insert
+-- needs of newly stored ones, as `link_needs` takes them
+-- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged; RC045 the dedupe_key
+-- must be new, with the existing task's id as the detail; RC050 wrong isolation level, if a task with a key
+-- is postponed or one has expired
 -- locks: what `hold_tasks` locks, of tasks to change; dedupe keys, waiting for an uncommitted task with the
--- same one
--- notifies: rolecall_wake, if an idle worker waits for the role
+-- same one; as conclude, if a task has expired
+-- notifies: rolecall_wake, if an idle worker waits for the role; as conclude, if a task has expired
 create or replace function rolecall.meet_twins(
     p_tasks jsonb, p_places rolecall.place[], p_positions bigint[], p_ids bigint[]
 )
 returns table (ids bigint[], deduplicated bigint[], needy jsonb)
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_twin record;
-    v_met record;
-begin
-    ids := p_ids;
-    deduplicated := '{}';
-    perform rolecall.hold_twins(p_tasks, p_positions, p_places);
-    for v_twin in select * from rolecall.plain_twins(p_tasks, p_positions) loop
-        if v_twin.id is not null then
-            ids[v_twin.n] := v_twin.id;
-            deduplicated := deduplicated || v_twin.id;
-            continue;
-        end if;
-        select *
-        into v_met
-        from rolecall.find_or_insert(p_tasks -> (v_twin.n - 1)::int, v_twin.n, p_places[v_twin.n]);
-        ids[v_twin.n] := v_met.id;
-        needy := coalesce(needy || v_met.needy, needy, v_met.needy);
-        if v_met.stood then
-            deduplicated := deduplicated || v_met.id;
-        end if;
-    end loop;
-    return next;
-end
-$$;
-
--- Locks the unclaimed existing tasks that drafts will change, all of them before the first change.
--- locks: what `hold_tasks` locks, in its order
-create or replace function rolecall.hold_twins(p_tasks jsonb, p_positions bigint[], p_places rolecall.place[])
-returns void
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select rolecall.hold_tasks(array(
-        select rolecall.find_twin(
-            rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n]
-        )
-        from (select n, p_tasks -> (n - 1)::int as draft from unnest(p_positions) as n) as item
-        where item.draft -> 'dedupe' ->> 'mode' in ('replace', 'merge')
-    ))
-$$;
-
--- Finds the existing open tasks of drafts that were not stored and have only a dedupe_key, all in one
--- statement, because there may be many.
--- returns: one row per draft, in the order of the positions; the id is null if there is no existing task
--- (any more), if it has expired, or if the draft has dedupe options
-create or replace function rolecall.plain_twins(p_tasks jsonb, p_positions bigint[])
-returns table (n bigint, id bigint)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -103,142 +21,96 @@ set enable_seqscan = off
 as $$
 declare
     v_now constant timestamptz := rolecall.clock();
+    v_draft record;
+    v_mode text;
+    v_id bigint;
+    v_is_new boolean;
+    v_is_met boolean;
+    v_got record;
 begin
-    return query
-    select item.n, (
-        select task.id from rolecall.tasks as task
-        where item.draft -> 'dedupe' is null
-            and task.dedupe_key = rolecall.full_dedupe_key(item.draft) and task.dedupe_pending is not true
-            and rolecall.has_expired(task.state, task.expires_at, v_now) is not true
-    )
-    from (
-        select refused.n, refused.turn, p_tasks -> (refused.n - 1)::int as draft
-        from unnest(p_positions) with ordinality as refused (n, turn)
-    ) as item
-    order by item.turn;
-end
-$$;
-
--- Finds the existing task of a draft and applies the draft's dedupe mode; stores the draft if there is no
--- existing task any more.
--- returns: the id, whether the task existed already, and its needs, as `link_needs` takes them
--- raises: RC031 unknown role, RC040 invalid task or payloads that cannot be merged, RC045 the dedupe_key
--- must be new, RC050 wrong isolation level, if a task with a key is postponed or one has expired
--- locks: the dedupe key, waiting for an uncommitted task with the same one; what `hold_tasks` locks of a
--- task to change
--- notifies: rolecall_wake, if an idle worker waits for the role
-create or replace function rolecall.find_or_insert(p_task jsonb, p_n bigint, p_place rolecall.place)
-returns table (id bigint, stood boolean, needy jsonb)
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_dedupe_key text := rolecall.full_dedupe_key(p_task);
-    v_dedupe jsonb := nullif(p_task -> 'dedupe', 'null');
-    v_mode text := coalesce(v_dedupe ->> 'mode', 'keep');
-    v_inserted record;
-begin
-    -- An iteration repeats only if another session has committed in between, so the loop ends.
+    ids := p_ids;
+    deduplicated := '{}';
+    -- All unclaimed existing tasks that will change are locked before the first change.
+    perform rolecall.hold_tasks(array(
+        select rolecall.find_twin(
+            rolecall.full_dedupe_key(item.draft), item.draft -> 'dedupe', p_places[item.n]
+        )
+        from (select n, p_tasks -> (n - 1)::int as draft from unnest(p_positions) as n) as item
+        where item.draft -> 'dedupe' ->> 'mode' in ('replace', 'merge')
+    ));
+    -- There may be many drafts that have only a dedupe_key: one statement finds their existing tasks.
+    for v_draft in
+        select item.n, item.draft, nullif(item.draft -> 'dedupe', 'null') as dedupe,
+            rolecall.full_dedupe_key(item.draft) as dedupe_key, p_places[item.n] as place, (
+                select task.id from rolecall.tasks as task
+                where item.draft -> 'dedupe' is null
+                    and task.dedupe_key = rolecall.full_dedupe_key(item.draft)
+                    and task.dedupe_pending is not true
+                    and rolecall.has_expired(task.state, task.expires_at, v_now) is not true
+            ) as plain_twin
+        from (
+            select refused.n, refused.turn, p_tasks -> (refused.n - 1)::int as draft
+            from unnest(p_positions) with ordinality as refused (n, turn)
+        ) as item
+        order by item.turn
     loop
-        id := rolecall.find_twin(v_dedupe_key, v_dedupe, p_place);
-        stood := id is not null;
-        if not stood then
-            select *
-            into v_inserted
-            from rolecall.insert_tasks(jsonb_build_array(p_task), array[p_place], '{}');
-            id := v_inserted.ids[1];
-            needy := v_inserted.needy;
-            exit when v_inserted.refused is null;
-        elsif v_mode in ('keep', 'error') and rolecall.expire_twin(id) then
-            continue;
-        elsif v_mode = 'error' then
-            perform rolecall.refuse_twin(p_n, p_task ->> 'dedupe_key', id);
-        else
-            exit when case v_mode
-                when 'keep' then rolecall.keep_twin(id, v_dedupe)
-                else rolecall.refresh_twin(id, p_task, p_place)
-            end;
+        v_mode := coalesce(v_draft.dedupe ->> 'mode', 'keep');
+        v_id := v_draft.plain_twin;
+        v_is_met := v_id is not null;
+        v_is_new := false;
+        -- An iteration repeats only if another session has committed in between, or if the existing task
+        -- had expired, so the loop ends.
+        while not v_is_met loop
+            v_id := rolecall.find_twin(v_draft.dedupe_key, v_draft.dedupe, v_draft.place);
+            v_is_new := v_id is null;
+            if v_is_new then
+                select * into v_got
+                from rolecall.insert_tasks(jsonb_build_array(v_draft.draft), array[v_draft.place], '{}');
+                v_id := v_got.ids[1];
+                needy := coalesce(needy || v_got.needy, needy, v_got.needy);
+                v_is_met := v_got.refused is null;
+            elsif v_mode in ('keep', 'error') and rolecall.expired_among(array[v_id]) is not null then
+                perform rolecall.require_read_committed();
+                perform rolecall.hold_tasks(array[v_id]);
+                select * into v_got from rolecall.return_tasks(rolecall.expired_among(array[v_id]));
+                perform rolecall.conclude(v_got.endings, v_got.keys);
+            elsif v_mode = 'error' then
+                raise exception using errcode = 'RC045', detail = v_id::text, message = format(
+                    'task %s: task %s already has the dedupe_key %L', v_draft.n - 1, v_id,
+                    v_draft.draft ->> 'dedupe_key'
+                );
+            elsif v_mode <> 'keep' then
+                v_is_met := rolecall.refresh_twin(v_id, v_draft.draft, v_draft.place);
+            elsif rolecall.dedupe_scope(v_draft.dedupe) <> 'pending' then
+                v_is_met := true;
+            else
+                -- It cannot be claimed until this transaction ends, so that its handler sees what the
+                -- transaction writes. A claim may have skipped it meanwhile.
+                perform from rolecall.tasks as task where task.id = v_id and task.fence = 0 for share;
+                v_is_met := found;
+                perform rolecall.wake_lines(array(
+                    select task.line_id from rolecall.tasks as task
+                    where v_is_met and task.id = v_id and task.state = 'pending'
+                        and task.scheduled_for <= rolecall.clock()
+                ));
+            end if;
+        end loop;
+        ids[v_draft.n] := v_id;
+        if not v_is_new then
+            deduplicated := deduplicated || v_id;
         end if;
     end loop;
     return next;
 end
 $$;
 
--- Cancels an existing task if it has expired, because it will never run.
--- returns: whether it had expired
--- raises: RC050 wrong isolation level, if it had
--- locks: what `hold_tasks` locks of it; and as conclude
--- notifies: as conclude
-create or replace function rolecall.expire_twin(p_id bigint)
-returns boolean
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_returned record;
-begin
-    if rolecall.expired_among(array[p_id]) is null then
-        return false;
-    end if;
-    perform rolecall.require_read_committed();
-    perform rolecall.hold_tasks(array[p_id]);
-    select * into v_returned from rolecall.return_tasks(rolecall.expired_among(array[p_id]));
-    perform rolecall.conclude(v_returned.endings, v_returned.keys);
-    return true;
-end
-$$;
-
--- Rejects a draft whose dedupe_key must be new, naming the task that has it.
--- returns: never
--- raises: RC045, with the existing task's id as the detail
-create or replace function rolecall.refuse_twin(p_n bigint, p_dedupe_key text, p_id bigint)
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    raise exception using errcode = 'RC045', detail = p_id::text,
-        message = format('task %s: task %s already has the dedupe_key %L', p_n - 1, p_id, p_dedupe_key);
-end
-$$;
-
--- Keeps an existing task in place of a draft. If only pending tasks count, it cannot be claimed until this
--- transaction ends, so that its handler sees what the transaction writes.
--- returns: false if the task was claimed or finished in the meantime
--- locks: the task, shared, if only pending tasks count
--- notifies: rolecall_wake, if an idle worker waits for the role: it may have skipped the locked task
-create or replace function rolecall.keep_twin(p_id bigint, p_dedupe jsonb)
-returns boolean
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    if rolecall.dedupe_scope(p_dedupe) <> 'pending' then
-        return true;
-    end if;
-    perform from rolecall.tasks as task where task.id = p_id and task.fence = 0 for share;
-    if not found then
-        return false;
-    end if;
-    perform rolecall.wake_lines(array(
-        select task.line_id from rolecall.tasks as task
-        where task.id = p_id and task.state = 'pending' and task.scheduled_for <= rolecall.clock()
-    ));
-    return true;
-end
-$$;
-
 -- Updates an unclaimed task from a newer draft with its dedupe key: its due time and expiry, and its
 -- payload and priority (mode merge: both payloads merged, and the higher priority). If its handler declares
--- a key, the key is recomputed.
+-- a key, the key is recomputed, unless the task was given a different one.
 -- returns: false if the task was claimed or finished in the meantime
 -- raises: RC031 unknown role; RC040 payloads that cannot be merged, or become too large; RC050 wrong
 -- isolation level, if a task with a key is postponed
--- locks: the task, which `hold_twins` has locked unless it is newer; its key
+-- locks: the task, which `meet_twins` has locked unless it is newer; its key
 -- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.refresh_twin(p_id bigint, p_task jsonb, p_place rolecall.place)
 returns boolean
@@ -254,6 +126,8 @@ declare
     v_turn timestamptz;
     v_line_id int;
     v_key text;
+    v_handler record;
+    v_what text;
 begin
     select task.payload, task.key, line.role, line.handler, line.priority::int, line.never_ahead,
         role.max_payload_bytes
@@ -286,7 +160,19 @@ begin
     v_line_id := rolecall.find_or_add_line(
         v_twin.role, v_twin.handler, v_draft.priority, v_twin.never_ahead, '{}'
     );
-    v_key := rolecall.key_for_payload(v_twin.handler, v_twin.key, v_twin.payload, v_draft.payload);
+    v_key := v_twin.key;
+    select key, signature into v_handler
+    from rolecall.handlers as known
+    where known.name = v_twin.handler and known.key is not null;
+    if found then
+        v_what := format('the key of %s', v_twin.handler);
+        -- A task that was given a different key keeps it.
+        if v_twin.key is null or v_twin.key is not distinct from rolecall.fill_template(
+            v_handler.key, v_twin.payload, v_handler.signature, v_what
+        ) then
+            v_key := rolecall.fill_template(v_handler.key, v_draft.payload, v_handler.signature, v_what);
+        end if;
+    end if;
     update rolecall.tasks as task
     set payload = v_draft.payload, scheduled_for = v_turn, expires_at = v_draft.expires_at, parked = false,
         line_id = v_line_id, key = v_key
@@ -300,34 +186,6 @@ begin
         perform rolecall.unpark_heads(array[v_twin.key]);
     end if;
     return true;
-end
-$$;
-
--- Returns the key of a task whose payload changes: recomputed from its handler's declaration, unless the
--- task was given a different key.
--- returns: the key; null for none
--- raises: RC040 no key can be made of the payload
-create or replace function rolecall.key_for_payload(
-    p_handler text, p_key text, p_old_payload jsonb, p_new_payload jsonb
-)
-returns text
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_handler record;
-    v_what text := format('the key of %s', p_handler);
-begin
-    select key, signature into v_handler
-    from rolecall.handlers as known
-    where known.name = p_handler and known.key is not null;
-    if not found or p_key is not null and p_key is distinct from rolecall.fill_template(
-        v_handler.key, p_old_payload, v_handler.signature, v_what
-    ) then
-        return p_key;
-    end if;
-    return rolecall.fill_template(v_handler.key, p_new_payload, v_handler.signature, v_what);
 end
 $$;
 
@@ -417,8 +275,6 @@ returns bigint
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 declare
     v_scope text := rolecall.dedupe_scope(p_dedupe);
@@ -438,7 +294,9 @@ begin
     if v_id is null and v_scope = 'any' then
         v_id := rolecall.find_ended_twin(
             p_dedupe_key,
-            rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8),
+            coalesce(
+                rolecall.clock() - make_interval(secs => (p_dedupe ->> 'window')::float8), '-infinity'
+            ),
             array[
                 v_except,
                 (

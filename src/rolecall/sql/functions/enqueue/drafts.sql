@@ -37,11 +37,12 @@ as $$
         select coalesce(
             rolecall.task_problem(
                 item.payload, kind.max_payload_bytes, item.priority, kind.due, p_now,
-                item.key, item.dedupe_key, item.max_attempts, item.retry
+                item.key, item.dedupe_key, item.max_attempts, item.retry, item.scheduled_for, item.after,
+                item.trace_context
             ),
-            rolecall.edge_problem(item.timeout, item.on_failure, item.needs),
-            rolecall.asking_problem(item.scheduled_for, item.after, item.trace_context),
-            rolecall.expiry_problem(item.expires_at, item.expires, kind.due, p_now),
+            rolecall.edge_problem(
+                item.timeout, item.on_failure, item.needs, item.expires_at, item.expires, kind.due, p_now
+            ),
             case when item.dedupe <> 'null' then rolecall.dedupe_problem(item.dedupe, item.dedupe_key) end
         ) as text
     ) as problem
@@ -50,7 +51,7 @@ as $$
 $$;
 
 -- Rejects a draft, naming its position in the batch: because of an unknown role, otherwise because of its
--- problem.
+-- problem. The hint names a handler that has the name of the unknown role.
 -- returns: never
 -- raises: RC031 unknown role, RC040 invalid task
 create or replace function rolecall.refuse_draft(p_n bigint, p_role text, p_known text, p_problem text)
@@ -60,13 +61,26 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if p_known is null then
-        return rolecall.refuse('RC031', format(
+    if p_known is not null then
+        raise exception using errcode = 'RC040', message = format('task %s: %s', p_n - 1, p_problem),
+            hint = 'docs/guides/psql.md lists the fields of a task and their limits.';
+    end if;
+    raise exception using errcode = 'RC031',
+        message = format(
             'task %s: unknown role %s', p_n - 1,
             coalesce(quote_literal(p_role), '(neither role nor handler given)')
-        ));
-    end if;
-    return rolecall.refuse('RC040', format('task %s: %s', p_n - 1, p_problem));
+        ),
+        hint = coalesce(
+            (
+                select format(
+                    'There is a handler of this name: pass role %L and handler %L.',
+                    handler.role, handler.name
+                )
+                from rolecall.handlers as handler
+                where handler.name = p_role
+            ),
+            'A worker declares the roles of its app when it starts; rolecall.declare does so in SQL.'
+        );
 end
 $$;
 
@@ -116,12 +130,13 @@ as $$
     select coalesce(p_moment, greatest(p_due, p_now) + make_interval(secs => p_seconds))
 $$;
 
--- Validates the basic fields of a draft.
+-- Validates the basic fields of a draft, its due time and its trace context.
 -- returns: a sentence that describes the problem, or null
 -- search_path: not set, so that it is inlined into the calling statement
 create or replace function rolecall.task_problem(
     p_payload jsonb, p_max_payload_bytes int, p_priority int, p_due timestamptz, p_now timestamptz,
-    p_key text, p_dedupe_key text, p_max_attempts int, p_retry jsonb
+    p_key text, p_dedupe_key text, p_max_attempts int, p_retry jsonb, p_moment timestamptz, p_after float8,
+    p_trace_context text
 )
 returns text
 language sql
@@ -148,20 +163,6 @@ as $$
             then format('max_attempts must be positive, or 0 for unlimited, not %s', p_max_attempts)
         when p_retry is not null and not rolecall.is_retry_policy(p_retry)
             then format('%s is not a retry policy', p_retry)
-    end
-$$;
-
--- Validates a draft's due time and trace context.
--- returns: a sentence that describes the problem, or null
--- search_path: not set, so that it is inlined into the calling statement
-create or replace function rolecall.asking_problem(
-    p_moment timestamptz, p_after float8, p_trace_context text
-)
-returns text
-language sql
-stable
-as $$
-    select case
         when num_nonnulls(p_moment, p_after) = 2
             then 'scheduled_for and after exclude each other: pass a time or a delay'
         when length(p_trace_context) > 1000
@@ -169,33 +170,14 @@ as $$
     end
 $$;
 
--- Validates a draft's expiry. A time in the past is allowed, so that validation does not depend on how long
--- the draft was in transit.
+-- Validates a draft's timeout, its relations to other tasks, and its expiry. An expiry in the past is
+-- allowed, so that validation does not depend on how long the draft was in transit.
 -- returns: a sentence that describes the problem, or null
 -- search_path: not set, so that it is inlined into the calling statement
-create or replace function rolecall.expiry_problem(
-    p_moment timestamptz, p_seconds float8, p_due timestamptz, p_now timestamptz
+create or replace function rolecall.edge_problem(
+    p_timeout float8, p_on_failure text, p_needs jsonb, p_expires_at timestamptz, p_expires float8,
+    p_due timestamptz, p_now timestamptz
 )
-returns text
-language sql
-stable
-as $$
-    select case
-        when num_nonnulls(p_moment, p_seconds) = 2
-            then 'expires_at and expires exclude each other: pass a time or a duration'
-        when p_seconds not between 0.001 and 4e9
-            then format('expires is %s s, allowed are 0.001 to 4e9', p_seconds)
-        when p_moment > p_now + interval '100 years' or p_moment = '-infinity'
-            then format('expires_at %s is not within the next hundred years', p_moment)
-        when p_moment <= p_due and p_due > p_now
-            then format('it expires at %s, before it is due at %s', p_moment, p_due)
-    end
-$$;
-
--- Validates a draft's timeout and its relations to other tasks.
--- returns: a sentence that describes the problem, or null
--- search_path: not set, so that it is inlined into the calling statement
-create or replace function rolecall.edge_problem(p_timeout float8, p_on_failure text, p_needs jsonb)
 returns text
 language sql
 stable
@@ -205,6 +187,14 @@ as $$
             then format('the timeout is %s s, allowed are 0.001 to 4e9', p_timeout)
         when p_on_failure not in ('fail_parent', 'ignore', 'cancel_siblings')
             then format('on_failure must be fail_parent, ignore or cancel_siblings, not %L', p_on_failure)
+        when num_nonnulls(p_expires_at, p_expires) = 2
+            then 'expires_at and expires exclude each other: pass a time or a duration'
+        when p_expires not between 0.001 and 4e9
+            then format('expires is %s s, allowed are 0.001 to 4e9', p_expires)
+        when p_expires_at > p_now + interval '100 years' or p_expires_at = '-infinity'
+            then format('expires_at %s is not within the next hundred years', p_expires_at)
+        when p_expires_at <= p_due and p_due > p_now
+            then format('it expires at %s, before it is due at %s', p_expires_at, p_due)
         when p_needs is not null then rolecall.needs_problem(p_needs)
     end
 $$;
@@ -237,10 +227,8 @@ as $$
             then format(
                 'the mode %s changes only unclaimed tasks: its scope must be pending', p_dedupe ->> 'mode'
             )
-        when (coalesce(p_dedupe ->> 'scope', '') = 'any') <> (
-            nullif(p_dedupe -> 'window', 'null') is not null
-        )
-            then 'the scope any needs a window in seconds, and other scopes must not have one'
+        when p_dedupe ->> 'window' is not null and coalesce(p_dedupe ->> 'scope', '') <> 'any'
+            then 'only the scope any can have a window'
         when jsonb_typeof(p_dedupe -> 'window') not in ('number', 'null')
             or (p_dedupe ->> 'window')::float8 not between 0.001 and 4e9
             then format('the dedupe window must be 0.001 to 4e9 s, got %s s', p_dedupe ->> 'window')
@@ -248,42 +236,34 @@ as $$
             then format('except_chain must be the id of a chain, not %L', p_dedupe ->> 'except_chain')
         when p_dedupe ->> 'merge' is not null and coalesce(p_dedupe ->> 'mode', '') <> 'merge'
             then 'only the mode merge can have a merge rule'
-        when p_dedupe ->> 'merge' is not null then rolecall.merge_problem(p_dedupe -> 'merge')
-    end
-$$;
-
--- Validates a rule for merging payloads.
--- returns: a sentence that describes the problem, or null
-create or replace function rolecall.merge_problem(p_rule jsonb)
-returns text
-language sql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-    select case
-        when jsonb_typeof(p_rule) <> 'object' or (select count(*) from jsonb_object_keys(p_rule)) <> 1
-            or p_rule not in ('{"kind": "json"}') and not p_rule ?| array['fields', 'function']
+        when p_dedupe ->> 'merge' is null then null
+        when jsonb_typeof(p_dedupe -> 'merge') <> 'object'
+            or (select count(*) from jsonb_object_keys(p_dedupe -> 'merge')) <> 1
+            or p_dedupe -> 'merge' <> '{"kind": "json"}'
+            and not p_dedupe -> 'merge' ?| array['fields', 'function']
             then format(
                 'the merge rule must be {"kind": "json"}, {"fields": ...} or {"function": ...}, not %s',
-                p_rule
+                p_dedupe -> 'merge'
             )
-        when jsonb_typeof(p_rule -> 'fields') <> 'object'
+        when jsonb_typeof(p_dedupe #> '{merge,fields}') <> 'object'
             then format(
-                'the fields of a merge rule must be an object, not %s', jsonb_typeof(p_rule -> 'fields')
+                'the fields of a merge rule must be an object, not %s',
+                jsonb_typeof(p_dedupe #> '{merge,fields}')
             )
-        when p_rule ? 'fields' then (
+        when p_dedupe -> 'merge' ? 'fields' then (
             select format(
                 'the merge rule of field %s must be union, sum, max, min, last or keep, got %s',
                 quote_literal(field.key), field.value
             )
-            from jsonb_each(p_rule -> 'fields') as field
+            from jsonb_each(p_dedupe #> '{merge,fields}') as field
             where field.value not in ('"union"', '"sum"', '"max"', '"min"', '"last"', '"keep"')
             limit 1
         )
-        when p_rule ? 'function' and rolecall.find_merger(p_rule ->> 'function') is null
+        when p_dedupe -> 'merge' ? 'function'
+            and rolecall.find_merger(p_dedupe #>> '{merge,function}') is null
             then format(
                 'there is no function %s(jsonb, jsonb) that returns jsonb; include its schema in the name',
-                p_rule ->> 'function'
+                p_dedupe #>> '{merge,function}'
             )
     end
 $$;
@@ -359,7 +339,8 @@ as $$
     ) as handler on true
 $$;
 
--- Fills fields of a payload into a template such as `store:{store_id}`.
+-- Fills fields of a payload into a template such as `store:{store_id}`, with the handler's default for a
+-- missing one. All spellings of the same value give the same text.
 -- returns: the text; null if there is no template, or if a field is null or missing and has no default
 -- raises: RC040 a field that is an object or an array
 create or replace function rolecall.fill_template(
@@ -373,47 +354,34 @@ as $$
 declare
     -- Alternates between text and field names, because neither can contain braces.
     v_parts text[] := string_to_array(translate(p_template, '}', '{'), '{');
+    v_field text;
+    v_schema jsonb;
+    v_value jsonb;
+    v_text text;
 begin
     for v_n in 2 .. coalesce(cardinality(v_parts), 0) by 2 loop
-        v_parts[v_n] := rolecall.field_as_text(p_payload, v_parts[v_n], p_signature, p_what);
-        if v_parts[v_n] is null then
+        v_field := v_parts[v_n];
+        v_schema := coalesce(
+            p_signature #> array['$defs', substr(p_signature ->> '$ref', length('#/$defs/') + 1)], p_signature
+        ) #> array['properties', v_field];
+        v_value := coalesce(p_payload -> v_field, v_schema -> 'default');
+        v_text := v_value #>> '{}';
+        if v_text is null then
             return null;
+        elsif jsonb_typeof(v_value) in ('object', 'array') then
+            raise exception using errcode = 'RC040', message = format(
+                '%s contains %s, which is an %s in this payload', p_what, quote_literal(v_field),
+                jsonb_typeof(v_value)
+            );
         end if;
+        v_parts[v_n] := case
+            when jsonb_typeof(v_value) = 'number' then trim_scale(v_text::numeric)::text
+            when jsonb_typeof(v_value) = 'string' and v_schema @? '$.**.format ? (@ == "uuid")'
+                and replace(v_text, '-', '') ~* '^[0-9a-f]{32}$'
+                then replace(v_text, '-', '')::uuid::text
+            else v_text
+        end;
     end loop;
     return array_to_string(v_parts, '');
-end
-$$;
-
--- Formats a payload field as text, identically for all spellings of the same value.
--- returns: the text, or the handler's default if the field is missing; null for none
--- raises: RC040 an object or an array
-create or replace function rolecall.field_as_text(
-    p_payload jsonb, p_field text, p_signature jsonb, p_what text
-)
-returns text
-language plpgsql
-immutable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_schema jsonb := coalesce(
-        p_signature #> array['$defs', substr(p_signature ->> '$ref', length('#/$defs/') + 1)], p_signature
-    ) #> array['properties', p_field];
-    v_value jsonb := coalesce(p_payload -> p_field, v_schema -> 'default');
-    v_type text := jsonb_typeof(v_value);
-    v_text text := v_value #>> '{}';
-begin
-    if v_type in ('object', 'array') then
-        raise exception using errcode = 'RC040', message = format(
-            '%s contains %s, which is an %s in this payload', p_what, quote_literal(p_field), v_type
-        );
-    end if;
-    return case
-        when v_type = 'number' then trim_scale(v_text::numeric)::text
-        when v_type = 'string' and v_schema @? '$.**.format ? (@ == "uuid")'
-            and replace(v_text, '-', '') ~* '^[0-9a-f]{32}$'
-            then replace(v_text, '-', '')::uuid::text
-        else v_text
-    end;
 end
 $$;

@@ -42,12 +42,13 @@ as $$
 declare
     v_draft constant jsonb := p_tasks -> 0;
     v_id bigint;
+    v_error record;
 begin
-    if not rolecall.is_durable() then
-        perform rolecall.require_durability();
-    end if;
-    if p_tasks -> 1 is null and jsonb_typeof(v_draft) = 'object'
-        and not v_draft ?| '{retry, timeout, expires, expires_at, on_failure, needs, dedupe}' then
+    perform rolecall.require_durability();
+    -- A draft with another field is stored by store_tasks.
+    if p_tasks -> 1 is null and jsonb_typeof(v_draft) = 'object' and v_draft - '{
+        role, handler, payload, priority, scheduled_for, after, key, dedupe_key, max_attempts, trace_context
+    }'::text[] = '{}' then
         v_id := rolecall.enqueue_plain(
             v_draft ->> 'role', v_draft ->> 'handler', v_draft -> 'payload', (v_draft ->> 'priority')::int,
             (v_draft ->> 'scheduled_for')::timestamptz, (v_draft ->> 'after')::float8, v_draft ->> 'key',
@@ -58,12 +59,35 @@ begin
         ids := array[v_id];
         deduplicated := '{}';
         return next;
-    elsif p_tasks @? '$[*] ? (exists (@.needs) || exists (@.dedupe) || exists (@.dedupe_key))'
+        return;
+    end if;
+    if p_tasks @? '$[*] ? (exists (@.needs) || exists (@.dedupe) || exists (@.dedupe_key))'
         or exists (select from rolecall.handlers as handler where handler.dedupe_key is not null) then
         return query select * from rolecall.store_beside_others(p_tasks);
     else
         return query select * from rolecall.store_tasks(p_tasks, null);
     end if;
+    if not found then
+        select * into v_error from rolecall.error_of_drafts(p_tasks);
+        -- Raised here: psql prints the text of every statement between the call and the error.
+        raise exception using errcode = v_error.code, message = v_error.text, hint = v_error.hint;
+    end if;
+end
+$$;
+
+-- Finds the error of a batch that store_tasks did not store.
+-- returns: one row: its SQLSTATE, message and hint
+create or replace function rolecall.error_of_drafts(p_tasks jsonb)
+returns table (code text, text text, hint text)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform rolecall.drafts_of(rolecall.with_declared_keys(p_tasks), rolecall.clock());
+exception when sqlstate 'RC031' or sqlstate 'RC040' then
+    get stacked diagnostics code = returned_sqlstate, text = message_text, hint = pg_exception_hint;
+    return next;
 end
 $$;
 
@@ -119,8 +143,8 @@ begin
         v_due := rolecall.due_at(p_moment, p_after, v_now);
         if rolecall.task_problem(
             p_payload, v_kind.max_payload_bytes, p_priority, v_due, v_now, p_key, p_dedupe_key,
-            p_max_attempts, null
-        ) is not null or rolecall.asking_problem(p_moment, p_after, p_trace_context) is not null then
+            p_max_attempts, null, p_moment, p_after, p_trace_context
+        ) is not null then
             return null;
         end if;
     end if;
@@ -173,13 +197,20 @@ volatile
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
 as $$
+declare
+    v_hint text;
 begin
     loop
         begin
             return query select * from rolecall.store_tasks(p_tasks, null);
             return;
-        exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
-            perform rolecall.wait_longer();
+        exception
+            when lock_not_available or deadlock_detected or sqlstate 'RC090' then
+                perform rolecall.wait_longer();
+            when sqlstate 'RC031' or sqlstate 'RC040' then
+                -- Raised again without the statements that psql would print.
+                get stacked diagnostics v_hint = pg_exception_hint;
+                raise exception using errcode = sqlstate, message = sqlerrm, hint = v_hint;
         end;
     end loop;
 end

@@ -1,7 +1,8 @@
 -- Stores a batch of tasks, each in its given place, or as the first of its own chain. If there is an
 -- existing task with the same handler and dedupe_key, the draft's dedupe mode decides. Drafts without a key
 -- or expiry get those that their handler declares.
--- returns: one row: the ids in input order, and which of them existed already
+-- returns: one row: the ids in input order, and which of them existed already; no row if a plain batch has
+-- an invalid task: the caller must raise its error, which undoes what was stored
 -- raises: RC031 unknown role, RC040 invalid task or need, RC043 circular needs, RC045 the dedupe_key must
 -- be new, RC050 wrong isolation level, if a task with a key is postponed
 -- locks: windowed dedupe keys; dedupe keys in their order, waiting for an uncommitted task with the same
@@ -36,9 +37,33 @@ begin
         select plain.ids, null::bigint[] as refused, null::jsonb as needy
         into v_stored
         from rolecall.insert_plain(v_tasks) as plain (ids);
+        if v_stored.ids is null then
+            return;
+        end if;
     else
         if v_tasks @? '$[*].dedupe' then
-            v_later := rolecall.prepare_dedupe(v_tasks);
+            -- Checks within a window are done by one session at a time. With a thousand rows, the number of
+            -- locks stays small even for long batches.
+            perform from rolecall.latches as latch
+            where latch.kind = 'dedupe' and latch.number = any(array(
+                select hashtext(rolecall.full_dedupe_key(draft)) & 1023
+                from jsonb_array_elements(v_tasks) as draft
+                where draft -> 'dedupe' ->> 'scope' = 'any' and draft ->> 'dedupe_key' is not null
+            ))
+            order by latch.number
+            for update;
+            -- Drafts whose dedupe key an earlier draft of the batch has are stored after the others.
+            v_later := array(
+                select item.n
+                from (
+                    select n, row_number() over (
+                        partition by rolecall.full_dedupe_key(draft) order by n
+                    ) as turn
+                    from jsonb_array_elements(v_tasks) with ordinality as given (draft, n)
+                    where rolecall.full_dedupe_key(draft) is not null
+                ) as item
+                where item.turn > 1
+            );
         end if;
         select * into v_stored from rolecall.insert_tasks(v_tasks, p_places, v_later);
     end if;
@@ -112,8 +137,7 @@ $$;
 
 -- Stores a batch of tasks that are the first of their chains and have neither needs nor dedupe keys. Each
 -- kind of task is resolved once, and nothing is sorted.
--- returns: their ids in input order
--- raises: RC031 unknown role, RC040 invalid task
+-- returns: their ids in input order; null if one of them is invalid, and then the caller must raise its error
 -- notifies: rolecall_wake, if an idle worker waits for the role
 create or replace function rolecall.insert_plain(p_tasks jsonb)
 returns bigint[]
@@ -129,6 +153,7 @@ declare
     v_now timestamptz := rolecall.clock();
     v_ids bigint[];
     v_lines int[];
+    v_number bigint;
 begin
     with draft as materialized (
         select
@@ -179,21 +204,24 @@ begin
             select coalesce(
                 rolecall.task_problem(
                     draft.payload, kind.max_payload_bytes, draft.priority, draft.due, v_now, draft.key, null,
-                    draft.max_attempts, draft.retry
+                    draft.max_attempts, draft.retry, draft.scheduled_for, draft.after, draft.trace_context
                 ),
-                rolecall.edge_problem(draft.timeout, draft.on_failure, null),
-                rolecall.asking_problem(draft.scheduled_for, draft.after, draft.trace_context),
-                rolecall.expiry_problem(draft.expires_at, draft.expires, draft.due, v_now)
+                rolecall.edge_problem(
+                    draft.timeout, draft.on_failure, null, draft.expires_at, draft.expires, draft.due, v_now
+                )
             ) as text
         ) as problem
-        where case when kind.known is null or problem.text is not null
-            then rolecall.refuse_draft(draft.n, kind.role_name, kind.known, problem.text) else true end
+        where kind.known is not null and problem.text is null
         returning line_id, scheduled_for
     )
     select
         array(select draft.id from draft order by draft.n),
-        array(select stored.line_id from stored where stored.scheduled_for <= v_now)
-    into v_ids, v_lines;
+        array(select stored.line_id from stored where stored.scheduled_for <= v_now),
+        (select count(*) from stored)
+    into v_ids, v_lines, v_number;
+    if v_number < cardinality(v_ids) then
+        return null;
+    end if;
     perform rolecall.wake_lines(v_lines);
     return v_ids;
 end
@@ -228,7 +256,7 @@ begin
     placed as materialized (
         select draft.*, place.chain_id, place.chain_index, place.origin_id, place.parent_id,
             place.parent_fence, place.depth,
-            place.needed, coalesce(draft.priority, place.priority, 0) as level,
+            place.needed, place.fire_time, coalesce(draft.priority, place.priority, 0) as level,
             case when place.parent_id is null or draft.due > v_now then greatest(draft.due, v_now)
                 else coalesce(place.scheduled_for, v_now) end as turn,
             coalesce(draft.on_failure, place.on_failure) as rule,
@@ -251,7 +279,7 @@ begin
             id, chain_id, chain_index, created_at, scheduled_for, line_id, max_attempts, key, dedupe_key,
             payload, retry,
             timeout, origin_id, parent_id, parent_fence, depth, needed, on_failure, state, open_needs,
-            dedupe_pending, trace_context, expires_at
+            dedupe_pending, trace_context, expires_at, fire_time
         )
         select
             placed.id, coalesce(placed.chain_id, placed.id), coalesce(placed.chain_index, 0), v_now,
@@ -270,10 +298,20 @@ begin
             placed.parent_id, placed.parent_fence, placed.depth, placed.needed, placed.rule,
             case when placed.needs is null then 'pending' else 'blocked' end::rolecall.task_state,
             jsonb_array_length(placed.needs),
-            case
-                when placed.dedupe is not null then rolecall.coexists(placed.dedupe_key, placed.dedupe)
-            end,
-            placed.trace_context, placed.expires_at
+            -- Whether it can coexist with an open task that has its dedupe_key: because only pending tasks
+            -- count, or because the open one belongs to the chain that is skipped.
+            case when placed.dedupe is not null then coalesce(
+                nullif(rolecall.dedupe_scope(placed.dedupe) = 'pending', false),
+                (
+                    select true
+                    from rolecall.tasks as task
+                    where task.dedupe_key = placed.dedupe_key and task.dedupe_pending is not true
+                        and task.fence > 0
+                        and task.chain_id = (placed.dedupe ->> 'except_chain')::bigint
+                    limit 1
+                )
+            ) end,
+            placed.trace_context, placed.expires_at, placed.fire_time
         from placed
         left join line using (role, handler, level, never_ahead)
         where placed.dedupe_key is null or placed.n <> all(p_later) and case
@@ -352,26 +390,9 @@ begin
             join rolecall.tasks as task using (id)
             where task.chain_index = 0
         ));
-        perform rolecall.note_blocked(v_others);
+        perform rolecall.note_open('job_blocked', v_others);
     end if;
 end
-$$;
-
--- Returns whether a new task can coexist with an open one with the same dedupe_key: because only pending
--- tasks count, or because the open task belongs to a chain that is skipped.
--- returns: true or null
-create or replace function rolecall.coexists(p_dedupe_key text, p_dedupe jsonb)
-returns boolean
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select true
-    where rolecall.dedupe_scope(p_dedupe) = 'pending' or exists (
-        select from rolecall.tasks as task
-        where task.dedupe_key = p_dedupe_key and task.dedupe_pending is not true
-            and task.fence > 0 and task.chain_id = (p_dedupe ->> 'except_chain')::bigint
-    )
 $$;
 
 -- Finds or adds the line of a role, handler and priority, for tasks that are incompatible with the given

@@ -1,6 +1,7 @@
 -- Finishes claims: each report completes, fails, snoozes, blocks, cancels or (if it has not started)
 -- returns its task, provided that the fence and worker still own it. Results, next tasks, unblocked tasks,
--- freed keys and events of one call commit together.
+-- freed keys and events of one call commit together. Waits without a limit for transactions that hold what a
+-- report needs; finish_free does not, and is better for batches.
 -- returns: one row for each report that was not simply accepted: already, or why the task was lost
 -- raises: RC031, RC040 an invalid next task; RC042 a report with an unknown outcome; RC043 circular needs;
 -- RC044 siblings of a task whose parent is not open; RC045 the dedupe_key must be new; RC050 wrong
@@ -93,13 +94,16 @@ begin
         if v_other.needy is not null then
             perform rolecall.link_needs(v_other.needy, null);
             if rolecall.collects_events() then
-                perform rolecall.note_blocked(
+                perform rolecall.note_open(
+                    'job_blocked',
                     array(select (needy -> 'id')::bigint from jsonb_array_elements(v_other.needy) as needy)
                 );
             end if;
         end if;
     end if;
-    perform rolecall.conclude(v_endings, v_keys);
+    if num_nonnulls(v_endings, v_keys) > 0 then
+        perform rolecall.conclude(v_endings, v_keys);
+    end if;
     if cardinality(v_accepted) < jsonb_array_length(p_reports) then
         return query
         select report.id, rolecall.why_lost(p_worker_id, report.id, report.fence)
@@ -111,7 +115,7 @@ $$;
 
 -- Locks the tasks of reports that this worker still owns, in id order. Also locks, in the common lock
 -- order, tasks that a failing one finishes as well, and, if one of them has open children, the parents of
--- the others.
+-- the others: all of them before the first change.
 -- raises: RC090 a task appeared below one of them in the meantime: roll back and try again
 -- locks: tasks rows in id order, or what hold_tasks locks
 create or replace function rolecall.lock_claims(p_worker_id bigint, p_reports jsonb)
@@ -126,6 +130,7 @@ declare
     v_owned bigint[];
     v_parents bigint[];
     v_above bigint[];
+    v_all bigint[];
 begin
     with owned as materialized (
         select report.id, task.parent_id, task.serial, task.open_children is not null as has_children,
@@ -158,123 +163,23 @@ begin
             filter (where owned.cancels or (owned.has_children and owned.fails))
     into v_owned, v_parents, v_above
     from owned;
-    if v_above is not null or v_parents is not null then
-        perform rolecall.hold_below(coalesce(v_above, '{}'), v_owned || v_parents);
-    else
+    if num_nonnulls(v_above, v_parents) = 0 then
         perform from rolecall.tasks as task where task.id = any(v_owned) order by task.id for update;
+        return;
     end if;
-end
-$$;
-
--- Locks tasks together with all open tasks below others, all of them before the first change.
--- raises: RC090 a task appeared in the meantime: roll back and try again
--- locks: what hold_tasks locks
-create or replace function rolecall.hold_below(p_above bigint[], p_ids bigint[])
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_all bigint[];
-begin
-    v_all := p_ids || array(
+    v_above := coalesce(v_above, '{}');
+    v_all := v_owned || v_parents || array(
         select below.id
-        from unnest(rolecall.with_open_descendants(p_above)) as below (id)
-        where below.id <> all(p_above)
+        from unnest(rolecall.with_open_descendants(v_above)) as below (id)
+        where below.id <> all(v_above)
     );
     perform rolecall.hold_tasks(v_all);
     if exists (
-        select from unnest(rolecall.with_open_descendants(p_above)) as below (id)
-        where below.id <> all(p_above) and below.id <> all(v_all)
+        select from unnest(rolecall.with_open_descendants(v_above)) as below (id)
+        where below.id <> all(v_above) and below.id <> all(v_all)
     ) then
         perform rolecall.refuse('RC090', 'a task appeared while this call waited for locks');
     end if;
-end
-$$;
-
--- Moves the tasks of completed reports that the fence and worker still own to the finished tasks. Skips
--- tasks that have or spawn children, first steps followed by a gather step, and tasks whose cancellation
--- was requested if they report further tasks.
--- returns: one row: which were moved, their keys, the endings that other tasks wait for, and their next
--- tasks
--- locks: tasks rows in id order
-create or replace function rolecall.complete_tasks(p_worker_id bigint, p_reports jsonb, p_now timestamptz)
-returns table (ids bigint[], keys text[], endings rolecall.ending[], next_tasks jsonb)
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
-#variable_conflict use_column
-begin
-    return query
-    with report as materialized (
-        select * from jsonb_to_recordset(p_reports) as given (
-            id bigint, fence int, outcome text, result jsonb, ran float8, next jsonb
-        )
-        where outcome = 'completed'
-        order by id
-    ),
-    done as (
-        delete from rolecall.tasks as task
-        using report
-        -- The worker is compared in a form that no index supports, so that each row is found by its id.
-        where task.id = report.id and task.fence = report.fence and (task.worker_id = p_worker_id) is true
-            -- The outcome of a task that has had children, serial or not, depends on how they finished.
-            and task.open_children is null and task.serial is null
-            and (report.next is null or (
-                coalesce(nullif(report.next -> 'children', 'null'), '[]') = '[]'
-                and (task.step_number is not null or (report.next -> 'gathers' = 'true') is not true)
-            ))
-            and (task.cancel_requested_at is null or (report.next ?| '{continuation,siblings}') is not true)
-        -- By name, so that columns that are not stored are not carried along.
-        returning task.id, task.chain_id, task.chain_index, task.created_at, task.scheduled_for,
-            task.claimed_at, task.started_at, task.worker_id, task.line_id, task.fence, task.attempt,
-            task.max_attempts, task.key, task.dedupe_key, task.payload, task.retry, task.info,
-            task.children_info, coalesce(report.result, task.result) as result, task.origin_id,
-            task.parent_id, task.parent_fence, task.depth, task.on_failure, task.dedupe_pending,
-            task.timeout, task.trace_context, task.expires_at, task.needed, report.ran, report.next,
-            nullif(report.next -> 'continuation', 'null') is not null as continued
-    ),
-    moved as (
-        insert into rolecall.finished_tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at, started_at, finished_at,
-            worker_id, line_id, fence, attempt, max_attempts, state, key, dedupe_key, payload, retry, info,
-            result, origin_id, parent_id, parent_fence, depth, on_failure, continued, dedupe_pending, timeout,
-            trace_context, expires_at
-        )
-        select
-            id, chain_id, chain_index, created_at, scheduled_for, claimed_at,
-            case
-                when ran is null then started_at
-                else greatest(p_now - make_interval(secs => ran), claimed_at)
-            end,
-            p_now, worker_id, line_id, fence, attempt, max_attempts, 'completed', key, dedupe_key, payload,
-            retry, coalesce(children_info || coalesce(info, '{}'), info), result,
-            origin_id, parent_id, parent_fence, depth, on_failure, nullif(continued, false), dedupe_pending,
-            timeout, trace_context, expires_at
-        from done
-    )
-    -- The rows are in the order of their ids, in which they were deleted; an explicit order would sort
-    -- whole rows.
-    select
-        coalesce(array_agg(id), '{}'),
-        (select array_agg(distinct key) from done where key is not null),
-        array_agg((
-            id, 'completed', chain_id, parent_id, depth, on_failure, needed, continued, null
-        )::rolecall.ending) filter (where parent_id is not null or needed),
-        jsonb_agg(jsonb_build_object(
-            'next', next, 'id', id, 'chain_id', chain_id, 'chain_index', chain_index, 'parent_id', parent_id,
-            'parent_fence', parent_fence, 'depth', depth, 'priority',
-            (select priority from rolecall.lines where lines.id = line_id),
-            'scheduled_for', scheduled_for, 'needed', needed, 'on_failure', on_failure
-        )) filter (where next is not null)
-    from done;
 end
 $$;
 
@@ -319,7 +224,9 @@ $$;
 -- Makes completed tasks wait for their children: those that their reports spawn, and existing ones. A
 -- waiting task gives back its slot and keeps its key's permit. It continues immediately if it has no open
 -- child: because its first step spawned none and a gather step follows, or because existing tasks have the
--- dedupe keys of all its children. A task whose cancellation was requested spawns nothing.
+-- dedupe keys of all its children. A task whose cancellation was requested spawns nothing. First locks the
+-- tasks of reports that have open children, together with the parents of finished tasks, and with the open
+-- tasks below those that will be cancelled: children before parents, the deepest first.
 -- returns: one row: which were accepted, and the keys and endings of those that finished immediately
 -- raises: RC042 children and a continuation in one report; and as add_children
 -- locks: tasks rows, those that have children together with the parents of finished tasks; dedupe keys of
@@ -337,10 +244,25 @@ set enable_seqscan = off
 as $$
 declare
     v_report record;
+    v_running bigint[];
+    v_cancelled bigint[];
     v_childless bigint[] := '{}';
 begin
     ids := '{}';
-    perform rolecall.hold_parents(p_worker_id, p_reports, p_endings);
+    select array_agg(task.id), array_agg(task.id) filter (where task.is_cancelled) into v_running, v_cancelled
+    from jsonb_to_recordset(p_reports) as report (id bigint, fence int)
+    cross join lateral (
+        select owned.id, owned.cancel_requested_at is not null as is_cancelled
+        from rolecall.tasks as owned
+        where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
+            and owned.open_children is not null
+        offset 0
+    ) as task;
+    if v_running is not null then
+        perform rolecall.hold_tasks(v_running || rolecall.with_open_descendants(v_cancelled) || array(
+            select ending.parent_id from unnest(p_endings) as ending where ending.parent_id is not null
+        ));
+    end if;
     for v_report in
         select report.id, report.result, report.next,
             nullif(report.next -> 'children', 'null') as children,
@@ -390,38 +312,6 @@ begin
     into keys, endings
     from rolecall.resume_parents(v_childless) as resumed;
     return next;
-end
-$$;
-
--- Locks the tasks of reports that have open children, together with the parents of finished tasks, and with
--- the open tasks below those that will be cancelled: children before parents, the deepest first.
--- locks: what hold_tasks locks; nothing if no report is about a task with open children
-create or replace function rolecall.hold_parents(
-    p_worker_id bigint, p_reports jsonb, p_endings rolecall.ending[]
-)
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_running bigint[];
-    v_cancelled bigint[];
-begin
-    select array_agg(task.id), array_agg(task.id) filter (where task.is_cancelled) into v_running, v_cancelled
-    from jsonb_to_recordset(p_reports) as report (id bigint, fence int)
-    cross join lateral (
-        select owned.id, owned.cancel_requested_at is not null as is_cancelled
-        from rolecall.tasks as owned
-        where owned.id = report.id and owned.fence = report.fence and (owned.worker_id = p_worker_id) is true
-            and owned.open_children is not null
-        offset 0
-    ) as task;
-    if v_running is not null then
-        perform rolecall.hold_tasks(v_running || rolecall.with_open_descendants(v_cancelled) || array(
-            select ending.parent_id from unnest(p_endings) as ending where ending.parent_id is not null
-        ));
-    end if;
 end
 $$;
 
@@ -555,8 +445,8 @@ begin
     ),
     draft as (
         select follow_up.draft,
-            (null, null, done.id, null, null, null, null, null, null, null)::rolecall.place as place, done.id,
-            n
+            (null, null, done.id, null, null, null, null, null, null, null, null)::rolecall.place as place,
+            done.id, n
         from done
         cross join lateral jsonb_array_elements(
             nullif(next -> 'follow_ups', 'null')
@@ -564,7 +454,7 @@ begin
         union all
         select done.next -> 'continuation', (
             chain_id, chain_index + 1, done.id, parent_id, parent_fence, depth, priority, null, needed,
-            on_failure
+            on_failure, null
         )::rolecall.place, done.id, 0
         from done
         where nullif(done.next -> 'continuation', 'null') is not null

@@ -101,6 +101,20 @@ begin
             task_id, at, kind, attempt, worker_id, detail, claimed_at, started_at
         )
         select id, v_now, reason, attempt, worker_id, detail, claimed_at, started_at from loss order by id
+    ),
+    noted as (
+        insert into rolecall.new_failures (
+            group_id, handler, type, message, frame, at, failed, retried, sample_id, worker_id
+        )
+        select same.group_id, line.handler, same.type, same.message, same.frame, v_now, 0, count(*),
+            max(loss.id), max(loss.worker_id)
+        from loss
+        join rolecall.lines as line on line.id = loss.line_id
+        cross join lateral rolecall.identify_error(
+            line.handler, coalesce(loss.error, loss.reason)
+        ) as same
+        where loss.spent and loss.state = 'pending'
+        group by same.group_id, line.handler, same.type, same.message, same.frame
     )
     select
         array_agg(id), array_agg(state), (select array_agg(distinct key) from back where key is not null),
@@ -222,8 +236,6 @@ returns jsonb
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
 as $$
 begin
     return (
@@ -324,4 +336,100 @@ as $$
     select min(event.at)
     from rolecall.task_events as event
     where event.task_id = p_task_id and event.kind = 'misfit'
+$$;
+
+-- Finds the group of an error from its handler and its text, so that workers in any language share one rule:
+-- its type and message, as its summary has them, and the innermost frame of the application in a
+-- traceback of Python or PL/pgSQL, without its line number. Values in the message are replaced by stars.
+-- returns: one row: the group's id, below 2^52, and the parts that determine it together with the handler
+create or replace function rolecall.identify_error(p_handler text, p_error text)
+returns table (group_id bigint, type text, message text, frame text)
+language plpgsql
+immutable
+rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_line text := left(split_part(p_error, e'\n', 1), 600);
+begin
+    if v_line like 'Traceback (%' then
+        -- Programs other than our workers may store a traceback only: its last line is the error.
+        v_line := left(substring(rtrim(p_error, e' \n') from '[^\n]*$'), 600);
+    end if;
+    type := split_part(v_line, ': ', 1);
+    if type ~ '[^\w.]' then
+        type := null;
+        message := rolecall.normalize_message(v_line);
+    else
+        message := rolecall.normalize_message(substr(v_line, length(type) + 3));
+    end if;
+    frame := rolecall.innermost_frame(p_error);
+    group_id := (
+        'x' || left(md5(concat_ws(e'\n', p_handler, coalesce(type, ''), message, frame)), 13)
+    )::bit(52)::bigint;
+    return next;
+end
+$$;
+
+-- Replaces the parts of a message that differ between failures of the same cause by stars: quoted texts,
+-- addresses, and words with digits (numbers, times, ids, UUIDs). Names with underscores in double quotes,
+-- such as those of constraints, are kept, as is the status code of a response. It is called for each
+-- failure: regular expressions without captures and lookarounds cost a tenth of others.
+-- returns: at most 200 characters
+-- search_path: not set, so that it costs less; only identify_error calls it
+create or replace function rolecall.normalize_message(p_message text)
+returns text
+language plpgsql
+immutable
+as $$
+declare
+    v_text text := p_message;
+    v_status text;
+begin
+    if strpos(v_text, 'rror ''') > 0 then
+        -- httpx quotes the status: Client error '404 Not Found' for url 'https://...'
+        v_text := regexp_replace(v_text, '(rror )''(\d\d\d [^'']*)''', '\1\2');
+    end if;
+    v_status := substring(v_text from '(?i)(?:http|status|code|rror)[ :=]{1,2}[1-5][0-9][0-9](?![\w.-])');
+    if v_status is not null then
+        v_text := replace(v_text, v_status, translate(v_status, '0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'));
+    end if;
+    if v_text ~ '[''"`“]' then
+        v_text := regexp_replace(
+            v_text, $re$\Y'[^']*'|\Y"[^"]*[^a-z_"][^"]*"|\Y"[a-z]*"|`[^`]*`|“[^”]*”$re$, '*', 'g'
+        );
+    end if;
+    v_text := regexp_replace(
+        v_text, $re$[^\s,;()\[\]<>='"]*(?:[0-9@]|://)[^\s,;()\[\]<>='"]*$re$, '*', 'g'
+    );
+    if v_text ~ '[a-f]{6}|[A-F]{6}' then
+        v_text := regexp_replace(v_text, '\m(?:[a-f]{6,}|[A-F]{6,})\M', '*', 'g');
+    end if;
+    v_text := regexp_replace(v_text, '\*(?:[\s,;:=/|&-]*\*)+', '*', 'g');
+    return translate(left(v_text, 200), '⁰¹²³⁴⁵⁶⁷⁸⁹', '0123456789');
+end
+$$;
+
+-- Finds the innermost frame outside of libraries in the text of an error: of the last traceback of Python,
+-- which is that of the error itself, or of the context of PL/pgSQL.
+-- returns: file and function, or function; null if there is none
+-- search_path: not set, so that it costs less; only identify_error calls it
+create or replace function rolecall.innermost_frame(p_error text)
+returns text
+language plpgsql
+immutable
+as $$
+declare
+    v_frames constant text[] := string_to_array(p_error, '  File "');
+    v_path text;
+begin
+    for n in reverse cardinality(v_frames)..2 loop
+        v_path := replace(split_part(v_frames[n], '"', 1), '\', '/');
+        if v_path not like '%-packages/%' and v_path not ilike '%/lib/python%' and v_path not like '<%' then
+            return substring(v_path from '[^/]+/[^/]+$|[^/]+$')
+                || ' in ' || split_part(split_part(v_frames[n], ', in ', 2), e'\n', 1);
+        end if;
+    end loop;
+    return substring(p_error from 'PL/pgSQL function ([^\s(]+)');
+end
 $$;

@@ -1,8 +1,8 @@
 -- Rescues tasks whose lease has expired and has not been renewed for p_silent_for. After a restart or
--- failover of the server, waits for one lease, so that living workers can renew theirs. Tasks that an open
--- transaction holds are left to the next rescue. Pending tasks that have been incompatible with every
--- worker for an hour fail. Ends sessions that still work on a task that they have lost, or whose worker is
--- gone.
+-- failover of the server, or a step of its clock, waits for one lease, so that living workers can renew
+-- theirs. Tasks that an open transaction holds are left to the next rescue. Pending tasks that have been
+-- incompatible with every worker for an hour fail. Ends sessions that still work on a task that they have
+-- lost, or whose worker is gone.
 -- returns: one row per rescued task, with its new state
 -- raises: RC050 wrong isolation level
 -- locks: tasks rows, skipping locked rows; keys rows in key order
@@ -240,7 +240,7 @@ begin
         return;
     end if;
     update rolecall.workers as worker
-    set stopped_at = rolecall.clock(), held = 0, unseen_since = null
+    set stopped_at = rolecall.clock(), is_dead = true, held = 0, unseen_since = null
     where worker.id = any(v_struck);
     perform rolecall.set_idle_mark(struck.id, false), rolecall.notify('rolecall_command', struck.id::text)
     from unnest(v_struck) as struck (id);
@@ -310,7 +310,7 @@ begin
 end
 $$;
 
--- Locks claims for a rescue: their lease has expired, nobody has renewed them for p_silent_for, and the
+-- Locks claims for a rescue: their lease has expired, they were not renewed for p_silent_for, and the
 -- server has been up for the duration of a lease. Claims of SQL workers are excluded: the end of their
 -- session rolls them back, which is more reliable than a lease.
 -- returns: one document per claim, as return_tasks takes it
@@ -360,6 +360,7 @@ set enable_seqscan = off
 as $$
 declare
     v_now timestamptz := rolecall.clock();
+    v_up_since timestamptz := rolecall.server_up_since();
 begin
     return query
     select jsonb_build_object('id', old.id, 'reason', 'misfit', 'final', true, 'error', old.error)
@@ -369,7 +370,7 @@ begin
         from rolecall.tasks as task
         where task.line_id = line.id and task.state = 'pending' and not task.parked
             and task.scheduled_for <= v_now
-            and rolecall.unfit_since(task.id) < v_now - interval '1 hour'
+            and greatest(rolecall.unfit_since(task.id), v_up_since) < v_now - interval '1 hour'
         order by task.scheduled_for, task.id
         limit p_limit
         for update skip locked

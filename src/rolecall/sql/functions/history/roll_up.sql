@@ -118,7 +118,8 @@ begin
     loop
         if v_tier.begun < v_tier.over then
             insert into rolecall.history
-            select * from rolecall.history_bins(null, v_tier.wider, v_tier.width, v_tier.begun, v_tier.over);
+            select *
+            from rolecall.history_bins(null, v_tier.wider, v_tier.width, v_tier.begun, v_tier.over, true);
         end if;
     end loop;
     update rolecall.history_until set moment = v_until;
@@ -157,8 +158,8 @@ declare
     v_bounds constant float8[] := rolecall.history_bounds();
 begin
     insert into rolecall.history (
-        role, width, at, completed, failed, cancelled, longest_wait, longest_run, wait_buckets, wait_counts,
-        run_buckets, run_counts
+        role, handler, width, at, completed, failed, cancelled, longest_wait, longest_run, wait_buckets,
+        wait_counts, run_buckets, run_counts
     )
     with ended as (
         select task.line_id, task.state,
@@ -185,48 +186,48 @@ begin
         group by 1, 2, 3, 4, 5
     ),
     share as materialized (
-        select shown.role, grouped.*
+        select shown.role, shown.handler, grouped.*
         from grouped
         join rolecall.lines as line on line.id = grouped.line_id
-        cross join lateral (values (line.role), ('')) as shown (role)
+        cross join lateral (values (line.role, line.handler), ('', '')) as shown (role, handler)
     ),
     wait as (
-        select role, bin, array_agg(bucket order by bucket) as buckets,
+        select role, handler, bin, array_agg(bucket order by bucket) as buckets,
             array_agg(number order by bucket) as counts
         from (
-            select role, bin, wait_bucket as bucket, sum(number) as number
+            select role, handler, bin, wait_bucket as bucket, sum(number) as number
             from share
             where wait_bucket is not null
-            group by 1, 2, 3
+            group by 1, 2, 3, 4
         ) as summed
-        group by role, bin
+        group by role, handler, bin
     ),
     run as (
-        select role, bin, array_agg(bucket order by bucket) as buckets,
+        select role, handler, bin, array_agg(bucket order by bucket) as buckets,
             array_agg(number order by bucket) as counts
         from (
-            select role, bin, run_bucket as bucket, sum(number) as number
+            select role, handler, bin, run_bucket as bucket, sum(number) as number
             from share
             where run_bucket is not null
-            group by 1, 2, 3
+            group by 1, 2, 3, 4
         ) as summed
-        group by role, bin
+        group by role, handler, bin
     ),
     total as (
-        select role, bin, sum(number) filter (where state = 'completed') as completed,
+        select role, handler, bin, sum(number) filter (where state = 'completed') as completed,
             sum(number) filter (where state = 'failed') as failed,
             sum(number) filter (where state = 'cancelled') as cancelled,
             max(waited) as waited, max(ran) as ran
         from share
-        group by role, bin
+        group by role, handler, bin
     )
-    select role, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0), waited,
-        ran,
+    select role, handler, p_width, bin, coalesce(completed, 0), coalesce(failed, 0), coalesce(cancelled, 0),
+        waited, ran,
         coalesce(wait.buckets, '{}'), coalesce(wait.counts, '{}'), coalesce(run.buckets, '{}'),
         coalesce(run.counts, '{}')
     from total
-    left join wait using (role, bin)
-    left join run using (role, bin);
+    left join wait using (role, handler, bin)
+    left join run using (role, handler, bin);
 end
 $$;
 
@@ -240,8 +241,9 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-    insert into rolecall.history (role, width, at, retried)
-    select shown.role, p_width, date_bin(make_interval(secs => p_width), event.at, 'epoch'), count(*)
+    insert into rolecall.history (role, handler, width, at, retried)
+    select shown.role, shown.handler, p_width, date_bin(make_interval(secs => p_width), event.at, 'epoch'),
+        count(*)
     from rolecall.task_events as event
     left join lateral (select line_id from rolecall.tasks where id = event.task_id limit 1) as open on true
     left join lateral (
@@ -252,11 +254,12 @@ as $$
         limit 1
     ) as ended on true
     join rolecall.lines as line on line.id = coalesce(open.line_id, ended.line_id)
-    cross join lateral (values (line.role), ('')) as shown (role)
+    cross join lateral (values (line.role, line.handler), ('', '')) as shown (role, handler)
     where event.at >= p_from and event.at < p_until and event.kind in ('error', 'timeout', 'crashed')
         and ended.by_this is not true
-    group by 1, 3
-    on conflict (role, width, at) do update set retried = rolecall.history.retried + excluded.retried
+    group by 1, 2, 4
+    on conflict (role, width, at, handler) do update
+    set retried = rolecall.history.retried + excluded.retried
 $$;
 
 -- Adds the number of due and running tasks to one bin of the history. The bin of all roles also records
@@ -269,18 +272,18 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
     with counted as (
-        select line.role, sum(part.ready)::bigint as ready, sum(part.running)::bigint as running
+        select line.role, line.handler, sum(part.ready)::bigint as ready, sum(part.running)::bigint as running
         from rolecall.backlog(p_now) as part
         join rolecall.lines as line on line.id = part.line_id
-        group by line.role
+        group by line.role, line.handler
         having sum(part.ready + part.running) > 0
     )
-    insert into rolecall.history (role, width, at, samples, ready, running)
-    select role, p_width, p_at, 1, ready, running from counted
+    insert into rolecall.history (role, handler, width, at, samples, ready, running)
+    select role, handler, p_width, p_at, 1, ready, running from counted
     union all
-    select '', p_width, p_at, 1, coalesce(sum(ready), 0)::bigint, coalesce(sum(running), 0)::bigint
+    select '', '', p_width, p_at, 1, coalesce(sum(ready), 0)::bigint, coalesce(sum(running), 0)::bigint
     from counted
-    on conflict (role, width, at) do update
+    on conflict (role, width, at, handler) do update
     set samples = rolecall.history.samples + 1, ready = rolecall.history.ready + excluded.ready,
         running = rolecall.history.running + excluded.running
 $$;

@@ -141,10 +141,11 @@ as $$
     ) as head
 $$;
 
--- Returns the free capacity of keys for a claimant: their free permits, and places for tasks that follow
--- others in a sequence, with the number of the permit negated. Tasks can follow one under a free permit, or
--- one that the claimant claimed within the last 0.4 s: behind older ones they would wait longer than a
--- worker allows. No task follows one with strict keys.
+-- Returns the free capacity of keys for a claimant: free permits, and places for tasks that follow others in
+-- a sequence, with the number of the permit negated. Tasks can follow one under a free permit, or one that
+-- the claimant claimed within the last 0.4 s: behind older ones they would wait longer than a worker allows.
+-- No task follows one with strict keys. If permits are left for other claimants, so is their share of the
+-- tasks.
 -- returns: one entry per key, its places in the order in which they are filled
 create or replace function rolecall.room_for(
     p_keys text[], p_claimant rolecall.claim_terms, p_now timestamptz
@@ -159,43 +160,124 @@ begin
         return array(select room from rolecall.room_of_keys(p_keys) as room);
     end if;
     return array(
-        select (room.key, room.capacity, array(
-            select place.slot
-            from (
-                select slot::smallint, 1 as turn from unnest(room.free) as slot
-                union all
-                select -slot, turn
-                from unnest(room.free) as slot
-                cross join generate_series(2, p_claimant.run) as turn
-                union all
-                select -own.slot, turn
-                from (
-                    select abs(holder.key_slot) as slot, count(*)::int as number
-                    from rolecall.tasks as holder
-                    where holder.key = room.key and holder.key_slot is not null
-                    group by abs(holder.key_slot)
-                    having bool_and(
-                        holder.worker_id = p_claimant.worker_id and holder.state = 'running'
-                        and holder.claimed_at > p_now - interval '0.4 s'
-                    ) and (
-                        -- A permit with several tasks does not belong to a task with strict keys.
-                        count(*) > 1 or not (
-                            select setting.strict_keys
-                            from rolecall.line_settings as setting
-                            where setting.line_id = min(holder.line_id)
-                        )
-                    )
-                ) as own
-                cross join generate_series(own.number + 1, p_claimant.run) as turn
-            ) as place (slot, turn)
-            order by place.turn, abs(place.slot)
-        ))::rolecall.key_room
+        select (
+            room.key, room.capacity,
+            case
+                when others.permits = 0 then places.slots
+                else places.slots[1:rolecall.share_of_key(
+                    room.key, cardinality(usable.permits), others.permits, p_claimant
+                )]
+            end,
+            others.permits > 0
+        )::rolecall.key_room
         from rolecall.room_of_keys(p_keys) as room
+        cross join lateral (
+            select case
+                when room.capacity = 1 then room.free
+                else rolecall.usable_permits(room.key, room.free, p_claimant)
+            end as permits
+        ) as usable
+        cross join lateral (select cardinality(room.free) - cardinality(usable.permits) as permits) as others
+        -- In the order in which they are filled. Not a function of its own: it is computed for each key.
+        cross join lateral (
+            select array(
+                select place.slot
+                from (
+                    select slot::smallint, 1 as turn from unnest(usable.permits) as slot
+                    union all
+                    select -slot, turn
+                    from unnest(usable.permits) as slot
+                    cross join generate_series(2, p_claimant.run) as turn
+                    union all
+                    select -own.slot, turn
+                    from (
+                        select abs(holder.key_slot) as slot, count(*)::int as number
+                        from rolecall.tasks as holder
+                        where holder.key = room.key and holder.key_slot is not null
+                        group by abs(holder.key_slot)
+                        having bool_and(
+                            holder.worker_id = p_claimant.worker_id and holder.state = 'running'
+                            and holder.claimed_at > p_now - interval '0.4 s'
+                        ) and (
+                            -- A permit with several tasks does not belong to a task with strict keys.
+                            count(*) > 1 or not (
+                                select setting.strict_keys
+                                from rolecall.line_settings as setting
+                                where setting.line_id = min(holder.line_id)
+                            )
+                        )
+                    ) as own
+                    cross join generate_series(own.number + 1, p_claimant.run) as turn
+                ) as place (slot, turn)
+                order by place.turn, abs(place.slot)
+            ) as slots
+        ) as places
     );
 end
 $$;
 
--- Returns the free permits of keys. Holders of permits beyond a reduced capacity count too.
+-- Returns the free permits of a key that a claimant of sequences may take: one for each of its free slots. A
+-- claim ahead of them takes only a first one. A permit beyond its slots would wait there, although another
+-- worker could use it.
+-- returns: the first of p_free
+create or replace function rolecall.usable_permits(
+    p_key text, p_free smallint[], p_claimant rolecall.claim_terms
+)
+returns smallint[]
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_claimant.free_slots > 0 then
+        return p_free[1:p_claimant.free_slots];
+    elsif p_claimant.free_slots = 0 and exists (
+        select from rolecall.tasks as held
+        where held.key = p_key and held.key_slot is not null and held.worker_id = p_claimant.worker_id
+    ) then
+        return '{}';
+    elsif p_claimant.free_slots = 0 then
+        return p_free[1:1];
+    end if;
+    return p_free;
+end
+$$;
+
+-- Returns how many more tasks of a key a claimant may take if other claimants can get p_left of its permits.
+-- It may hold the share of the tasks that corresponds to its permits, p_new of which it is about to take.
+-- Counts as many tasks as all sequences can hold, but at most 2,000.
+-- returns: at least p_new
+create or replace function rolecall.share_of_key(
+    p_key text, p_new int, p_left int, p_claimant rolecall.claim_terms
+)
+returns int
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with held as (
+        select count(*) as tasks, count(distinct abs(task.key_slot)) + p_new as permits
+        from rolecall.tasks as task
+        where task.key = p_key and task.key_slot is not null and task.worker_id = p_claimant.worker_id
+    )
+    select greatest(
+        p_new,
+        ceil((held.tasks + waiting.tasks) * held.permits::float8 / (held.permits + p_left)) - held.tasks
+    )::int
+    from held
+    cross join lateral (
+        select count(*) as tasks
+        from (
+            select from rolecall.tasks as task
+            where task.key = p_key and task.state = 'pending'
+            limit least((held.permits + p_left) * p_claimant.run, 2000)
+        ) as counted
+    ) as waiting
+$$;
+
+-- Returns the free permits of keys. The capacity of a key is the one that was set for the key itself,
+-- otherwise that of the longest matching pattern, otherwise 1. Holders of permits beyond a reduced capacity
+-- count too.
 -- returns: one row per key
 create or replace function rolecall.room_of_keys(p_keys text[])
 returns setof rolecall.key_room
@@ -214,10 +296,19 @@ as $$
             order by slot
             limit room.capacity - cardinality(holder.slots)
         )
-    end
+    end, false
     from unnest(p_keys) as wanted (key)
     left join rolecall.keys as lock using (key)
-    cross join lateral rolecall.capacity_of(wanted.key, coalesce(lock.capacity, lock.declared)) as room
+    cross join lateral (
+        select coalesce(
+            lock.capacity, lock.declared,
+            -- Most databases have no patterns: checked once per query, not once per key.
+            case when exists (select from rolecall.key_patterns) then (
+                select pattern.capacity from rolecall.pattern_of_key(wanted.key) as pattern
+            ) end,
+            1
+        )::int as capacity
+    ) as room
     cross join lateral (
         select array(
             select distinct abs(task.key_slot)
@@ -225,25 +316,6 @@ as $$
             where task.key = wanted.key and task.key_slot is not null
         ) as slots
     ) as holder
-$$;
-
--- Returns the capacity of a key: the one that was set for the key itself, otherwise that of the longest
--- matching pattern, otherwise 1.
--- returns: one row
--- search_path: not set, so that it is inlined into queries about many keys
-create or replace function rolecall.capacity_of(p_key text, p_own smallint)
-returns table (capacity int)
-language sql
-stable
-as $$
-    select coalesce(
-        p_own,
-        -- Most databases have no patterns: checked once per query, not once per key.
-        case when exists (select from rolecall.key_patterns) then (
-            select pattern.capacity from rolecall.pattern_of_key(p_key) as pattern
-        ) end,
-        1
-    )::int
 $$;
 
 -- Finds the longest pattern that matches a key, and its capacity. Patterns never match the key 'role:' plus

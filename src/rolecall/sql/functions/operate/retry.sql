@@ -1,5 +1,5 @@
 -- Reopens failed and cancelled tasks as pending, or as blocked if a need is open, with the same id and
--- fence and with all their attempts available again.
+-- fence and with all their attempts available again: now, or each after its delay in seconds.
 -- returns: one row per given id: pending, open (not finished), completed (cannot be retried), duplicate (an
 -- open task has its dedupe key), missing
 -- raises: RC043 tasks that would wait for themselves; RC050 wrong isolation level; RC051 another
@@ -8,7 +8,7 @@
 -- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, if an idle worker waits for the role
 -- public: yes
-create or replace function rolecall.retry(p_ids bigint[])
+create or replace function rolecall.retry(p_ids bigint[], p_delays float8[] default null)
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
@@ -22,7 +22,7 @@ begin
     perform rolecall.require_durability();
     loop
         begin
-            return query select * from rolecall.try_to_retry(p_ids);
+            return query select * from rolecall.try_to_retry(p_ids, p_delays);
             return;
         exception when lock_not_available or deadlock_detected or sqlstate 'RC090' then
             perform rolecall.wait_a_while(v_began);
@@ -38,7 +38,7 @@ $$;
 -- locks: open children and needed tasks, children before parents; open parents, the deepest first, in id
 -- order; finished_tasks rows in id order
 -- notifies: rolecall_wake, if an idle worker waits for the role
-create or replace function rolecall.try_to_retry(p_ids bigint[])
+create or replace function rolecall.try_to_retry(p_ids bigint[], p_delays float8[])
 returns table (task_id bigint, outcome text)
 language plpgsql
 volatile
@@ -48,7 +48,7 @@ declare
     v_back bigint[];
 begin
     perform rolecall.hold_for_retry(p_ids);
-    v_back := rolecall.bring_back(p_ids);
+    v_back := rolecall.bring_back(p_ids, p_delays);
     perform rolecall.await_needs_again(v_back);
     if rolecall.collects_events() then
         perform rolecall.note_open('job_retried', v_back);
@@ -115,86 +115,6 @@ begin
     where ended.id = any(p_ids) and ended.state in ('failed', 'cancelled')
     order by ended.id
     for update;
-end
-$$;
-
--- Moves failed and cancelled tasks back to the open tasks, with the same id and fence and with all their
--- attempts available again. They no longer expire, because the retry was requested explicitly. Their
--- parents count them again. The info of a task that had children is reset, because it contains theirs, and
--- there will be new ones.
--- returns: the reopened tasks, without those whose dedupe key an open task has
--- locks: the caller holds them, their open children and their open parents
-create or replace function rolecall.bring_back(p_ids bigint[])
-returns bigint[]
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-    v_now timestamptz := rolecall.clock();
-    v_back bigint[];
-begin
-    with back as (
-        insert into rolecall.tasks (
-            id, chain_id, chain_index, created_at, scheduled_for, line_id, fence, max_attempts, key,
-            dedupe_key, payload, retry,
-            info, error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout,
-            trace_context
-        )
-        select
-            id, chain_id, chain_index, created_at, v_now, line.here, fence, max_attempts, key, dedupe_key,
-            payload, retry,
-            case
-                when not exists (
-                    select from rolecall.finished_tasks as child where child.parent_id = ended.id
-                )
-                    then info
-            end,
-            error, origin_id, parent_id, parent_fence, depth, on_failure, dedupe_pending, timeout,
-            trace_context
-        from rolecall.finished_tasks as ended
-        cross join lateral (
-            -- Incompatibilities with earlier workers do not matter any more.
-            select rolecall.find_or_add_line(
-                last.role, last.handler, last.priority, coalesce(ended.max_attempts = 1, false), '{}'
-            ) as here
-            from rolecall.lines as last
-            where last.id = ended.line_id
-        ) as line
-        where id = any(p_ids) and state in ('failed', 'cancelled')
-        order by dedupe_key, id
-        on conflict do nothing
-        returning tasks.id
-    ),
-    gone as (
-        delete from rolecall.finished_tasks where id in (select back.id from back)
-    ),
-    logged as (
-        insert into rolecall.task_events (task_id, at, kind, attempt)
-        select back.id, v_now, 'retried', 0 from back
-    )
-    select coalesce(array_agg(back.id), '{}') into v_back from back;
-    update rolecall.tasks as parent
-    set open_children = coalesce(parent.open_children, 0) + child.number
-    from (
-        select task.parent_id, count(*)::int as number
-        from rolecall.tasks as task
-        where task.id = any(v_back) and task.parent_id <> all(v_back)
-        group by task.parent_id
-    ) as child
-    where parent.id = child.parent_id;
-    update rolecall.tasks as parent
-    set open_children = child.number
-    from (
-        select task.parent_id, count(*)::int as number
-        from rolecall.tasks as task
-        where task.parent_id = any(v_back)
-        group by task.parent_id
-    ) as child
-    where parent.id = child.parent_id;
-    return v_back;
 end
 $$;
 

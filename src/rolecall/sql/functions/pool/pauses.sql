@@ -90,3 +90,22 @@ begin
     end loop;
 end
 $$;
+
+-- Notifies all idle workers of roles, when it is unknown how many of them have work.
+-- notifies: rolecall_wake with each role for which an idle worker waits
+create or replace function rolecall.wake(p_roles text[])
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+    select rolecall.notify('rolecall_wake', role)
+    from unnest(p_roles) as role
+    where exists (
+        select from unnest(array[role, '']) as served (role)
+        join rolecall.idle_marks as mark using (role)
+        where mark.until > rolecall.clock()
+    )
+$$;

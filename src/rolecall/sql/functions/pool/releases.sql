@@ -1,5 +1,5 @@
--- Records the app and release of a worker, and the declarations of that release: an object of arrays of
--- names, by kind (schedule, key, role, handler).
+-- Records the app and release of a worker, and the declarations of that release: by kind (schedule, key,
+-- role, handler), an object of names with digests, or null for a declaration without settings.
 -- locks: the workers row
 -- public: yes
 create or replace function rolecall.declare_release(
@@ -12,10 +12,10 @@ set search_path = pg_catalog, pg_temp
 as $$
     select rolecall.require_durability();
     select rolecall.require_own_worker(p_worker_id);
-    insert into rolecall.declarations (app, release, kind, name)
-    select p_app, p_release, kinds.kind, item.name
+    insert into rolecall.declarations (app, release, kind, name, digest)
+    select p_app, p_release, kinds.kind, item.name, item.digest
     from jsonb_each(p_names) as kinds (kind, names)
-    cross join jsonb_array_elements_text(kinds.names) as item (name)
+    cross join jsonb_each_text(kinds.names) as item (name, digest)
     order by kinds.kind, item.name
     on conflict do nothing;
     update rolecall.workers set app = p_app, release = p_release where id = p_worker_id

@@ -48,7 +48,8 @@ begin
 end
 $$;
 
--- Runs a hook of a task. An error undoes the hook's changes and is reported as a warning.
+-- Runs a hook of a task under its owner's search path, with the payload if it takes one. An error undoes the
+-- hook's changes and is reported as a warning.
 -- locks: what the hook locks
 -- notifies: what the hook notifies
 create or replace function rolecall.run_hook(p_id bigint, p_procedure text, p_payload jsonb)
@@ -56,33 +57,15 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_current text := coalesce(current_setting('rolecall.task', true), '');
-begin
-    perform set_config('rolecall.task', p_id::text, true);
-    perform rolecall.call_hook(p_procedure, p_payload);
-    perform set_config('rolecall.task', v_current, true);
-exception when others or assert_failure then
-    raise warning 'hook % of task % failed: %', p_procedure, p_id, sqlerrm;
-end
-$$;
-
--- Calls a hook of a SQL handler under its owner's search path, with the payload if it takes one.
--- raises: whatever the hook raises
--- locks: what the hook locks
--- notifies: what the hook notifies
-create or replace function rolecall.call_hook(p_procedure text, p_payload jsonb)
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
 set lock_timeout = 0
 as $$
 declare
-    v_with_payload constant regprocedure := to_regprocedure(p_procedure || '(jsonb)');
+    v_current text := coalesce(current_setting('rolecall.task', true), '');
+    v_with_payload regprocedure;
 begin
+    v_with_payload := to_regprocedure(p_procedure || '(jsonb)');
     perform rolecall.require_lendable(coalesce(v_with_payload, to_regprocedure(p_procedure || '()')));
+    perform set_config('rolecall.task', p_id::text, true);
     perform set_config('search_path', rolecall.path_of_procedures(), true);
     set local lock_timeout to default;
     if v_with_payload is not null then
@@ -90,6 +73,9 @@ begin
     else
         execute 'call ' || p_procedure || '()';
     end if;
+    perform pg_catalog.set_config('rolecall.task', v_current, true);
+exception when others or assert_failure then
+    raise warning 'hook % of task % failed: %', p_procedure, p_id, sqlerrm;
 end
 $$;
 

@@ -1,20 +1,22 @@
 -- Runs the tasks of a role's SQL handlers (null: of all roles) as a separate worker: one task after the
 -- other, including children and their parents, until no task can run now or a limit is reached. Commits
 -- after each claim and each task. If the caller holds a transaction open, it never commits, and all of the
--- work depends on that transaction. p_commit states which of these applies; null detects it.
+-- work depends on that transaction. p_commit states which of these applies; null detects it. p_queue is a
+-- second name of p_role.
 -- returns: nothing; a notice reports the number of tasks
--- raises: RC031 unknown role, RC050 wrong isolation level; 57014 if it was interrupted, with the task given
--- back
+-- raises: RC031 unknown role, RC041 p_role and p_queue differ, RC050 wrong isolation level; 57014 if it was
+-- interrupted, with the task given back
 -- locks: as claim and run_procedure do
 -- notifies: as claim and run_procedure do
 -- public: yes
 create or replace procedure rolecall.process_tasks(
     p_role text default null, p_max_tasks int default null, p_max_runtime interval default null,
-    p_commit boolean default null
+    p_commit boolean default null, p_queue text default null
 )
 language plpgsql
 as $$
 declare
+    v_role text := coalesce(p_role, p_queue);
     v_ends timestamptz := clock_timestamp() + p_max_runtime;
     v_done int := 0;
     v_failed int := 0;
@@ -25,6 +27,9 @@ declare
     v_interruption text;
     v_code text;
 begin
+    if p_queue <> v_role then
+        perform rolecall.refuse('RC041', 'p_queue is a second name of p_role: give one of them');
+    end if;
     -- A commit always fails in a block with an exception handler, but with a different message if it would
     -- be possible elsewhere.
     begin
@@ -36,7 +41,7 @@ begin
         perform rolecall.rescue();
         perform rolecall.expire();
     end if;
-    v_worker_id := rolecall.open_drain(p_role);
+    v_worker_id := rolecall.open_drain(v_role);
     loop
         if v_commits then
             commit;
@@ -45,7 +50,7 @@ begin
             perform set_config('synchronous_commit', 'off', true);
         end if;
         exit when v_done >= p_max_tasks or clock_timestamp() >= v_ends;
-        select * into v_claim from rolecall.claim_for_drain(v_worker_id, p_role);
+        select * into v_claim from rolecall.claim_for_drain(v_worker_id, v_role);
         exit when v_claim.id is null;
         perform rolecall.run_before_hook(v_worker_id, v_claim.id, v_claim.fence);
         if v_commits then
@@ -109,6 +114,7 @@ $$;
 -- returns: the claim; no row if no task can run now, or if this worker was commanded to take no more
 -- raises: RC050 wrong isolation level
 -- locks: as claim does; the workers row
+-- notifies: as claim does
 create or replace function rolecall.claim_for_drain(p_worker_id bigint, p_role text)
 returns table (id bigint, fence int)
 language plpgsql

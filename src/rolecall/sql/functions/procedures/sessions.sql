@@ -9,7 +9,9 @@ set search_path = pg_catalog, pg_temp
 as $$
     select session.pid, named.worker_id, named.task_id, worker.host is null and worker.id is not null,
         coalesce(
-            worker.stopped_at is not null or worker.heartbeat_at < rolecall.clock() - interval '5 min', true
+            worker.stopped_at is not null
+            or greatest(worker.heartbeat_at, rolecall.epoch_began_at()) < rolecall.clock() - interval '5 min',
+            true
         )
     from pg_catalog.pg_stat_activity as session
     cross join regexp_match(session.application_name, '^rolecall:worker:(\d{1,18}):task:(\d{1,18})$') as part
@@ -59,7 +61,8 @@ as $$
         offset 0
     ) as task
     join rolecall.line_settings as setting on setting.line_id = task.line_id
-    where task.lease_until + setting.lease < rolecall.clock();
+    where task.lease_until + setting.lease < rolecall.clock()
+        and rolecall.epoch_began_at() + setting.lease < rolecall.clock();
 $$;
 
 -- Terminates a session and waits up to p_wait for its end. If this login must not terminate the session, it

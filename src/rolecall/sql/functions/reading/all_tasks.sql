@@ -16,7 +16,8 @@ select
     coalesce(task.open_children, 0) as open_children, coalesce(task.open_needs, 0) as open_needs,
     coalesce(task.step_number, 0) as step,
     coalesce(task.on_failure, 'fail_parent')::text as on_failure,
-    extract(epoch from task.timeout)::float8 as timeout, task.expires_at
+    extract(epoch from task.timeout)::float8 as timeout, task.expires_at, task.fire_time,
+    null::bigint as error_group
 from rolecall.tasks as task
 cross join lateral (
     select rolecall.shown_state(task.state, task.key_slot, task.started_at) as state
@@ -31,6 +32,7 @@ select
     task.scheduled_for, task.created_at, task.claimed_at, task.started_at, null, null,
     null, task.finished_at,
     task.origin_id, task.parent_id, coalesce(task.depth, 0)::int, 0, 0, 0,
-    coalesce(task.on_failure, 'fail_parent')::text, extract(epoch from task.timeout)::float8, task.expires_at
+    coalesce(task.on_failure, 'fail_parent')::text, extract(epoch from task.timeout)::float8, task.expires_at,
+    task.fire_time, task.error_group
 from rolecall.finished_tasks as task
 join rolecall.lines as line on line.id = task.line_id;

@@ -1,8 +1,9 @@
 -- Finds tasks, open and finished, newest first, optionally before a given id. The filter's fields are those
--- of rolecall.task_filter; a task must match all of them. Ids, chain, parent, key, failed, cancelled,
--- blocked and waiting are found by an index. For other filters, 50,000 tasks are examined (5,000 for a
--- text, which is not searched in payloads over 8 kB, nor in those of handlers that redact parts): a page
--- may have fewer tasks than p_limit although more follow.
+-- of rolecall.task_filter; a task must match all of them. Role and handler may be several names, separated
+-- by commas. Ids, chain, parent, key, error group, failed, cancelled, blocked, waiting and hanging are found
+-- by an index. For other filters, 50,000 tasks are examined (5,000 for a text, which is not searched in
+-- payloads over 8 kB, nor in those of handlers that redact parts): a page may have fewer tasks than p_limit
+-- although more follow.
 -- returns: one row: at most p_limit ids, and the id before which the next page begins; null if there is
 -- none
 -- public: yes
@@ -37,10 +38,10 @@ declare
     -- The state by which an index finds tasks: few have one of these.
     v_few rolecall.task_state := case
         when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
-        when v.state in ('claimed', 'stale') then 'running'
+        when v.state in ('claimed', 'stale', 'hanging') then 'running'
     end;
     v_finished boolean := v.state is null or v.state in ('completed', 'failed', 'cancelled');
-    v_open boolean := v.finished_from is null and v.finished_to is null
+    v_open boolean := v.finished_from is null and v.finished_to is null and v.error_group is null
         and (v.state is null or v.state not in ('completed', 'failed', 'cancelled'));
     -- Whole days, so that no task within a day is silently skipped.
     v_from timestamptz := coalesce(
@@ -50,6 +51,9 @@ declare
     v_ids bigint[] := coalesce(
         v.ids, case when v.chain_id > 0 then array(select id from rolecall.tasks_of_chain(v.chain_id)) end
     );
+    v_hanging bigint[] := case
+        when v.state = 'hanging' then array(select hanging.id from rolecall.hanging_tasks() as hanging)
+    end;
     v_keyed bigint[] := case when v.key <> '' then rolecall.open_tasks_with_key(v.key) end;
     v_span record := rolecall.id_span(v.created_from, v.created_to, p_before);
 begin
@@ -57,11 +61,11 @@ begin
         select true as open, id, line_id, worker_id, chain_id, parent_id, state,
             rolecall.shown_state(state, key_slot, started_at) as shown, created_at,
             null::timestamptz as finished_at, parked, scheduled_for, attempt, lease_until, started_at, key,
-            dedupe_key, error, payload
+            dedupe_key, error, payload, null::bigint as error_group
         from rolecall.tasks
         union all
         select false, id, line_id, worker_id, chain_id, parent_id, state, state, created_at, finished_at,
-            false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload
+            false, scheduled_for, attempt, null, started_at, key, dedupe_key, error, payload, error_group
         from rolecall.finished_tasks
     ),
     -- Filters that an index supports. The conditions are outside of the union, because inside they would
@@ -71,6 +75,7 @@ begin
         from known
         where id >= v_span.low and id < v_span.high
             and (v_ids is null or id = any(v_ids))
+            and (v_hanging is null or (open and id = any(v_hanging)))
             and (
                 (open and v_open)
                 or (not open and v_finished and finished_at >= v_from and finished_at < v_to)
@@ -78,6 +83,7 @@ begin
             and (v.key is null or (open and id = any(v_keyed)) or (not open and key = v.key))
             and (v.parent_id is null or parent_id = v.parent_id)
             and (v_few is null or state = v_few)
+            and (v.error_group is null or error_group = v.error_group)
         order by id desc
         limit v_most
     ),
@@ -95,6 +101,7 @@ begin
             and (
                 v.state is null
                 or v.state = shown::text
+                or v_hanging is not null
                 or v.state = rolecall.status_of(
                     shown, parked, scheduled_for, attempt, lease_until, started_at
                 )
@@ -220,7 +227,7 @@ begin
 end
 $$;
 
--- Lists the lines of a role, of a handler, or of both.
+-- Lists the lines of roles, of handlers, or of both; several names are separated by commas.
 -- returns: their ids; null if neither is given
 create or replace function rolecall.lines_of(p_role text, p_handler text)
 returns int[]
@@ -230,6 +237,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     select case when num_nonnulls(p_role, p_handler) > 0 then array(
         select line.id from rolecall.lines as line
-        where line.role = coalesce(p_role, line.role) and line.handler = coalesce(p_handler, line.handler)
+        where (p_role is null or line.role = any(string_to_array(p_role, ',')))
+            and (p_handler is null or line.handler = any(string_to_array(p_handler, ',')))
     ) end
 $$;

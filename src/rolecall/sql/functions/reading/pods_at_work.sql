@@ -1,5 +1,4 @@
--- Counts the tasks that the workers of each pod are running, without workers that have stopped or been
--- silent for five minutes.
+-- Counts the tasks that the active workers of each pod are running.
 -- returns: one row per pod whose name starts with the prefix: its workers' ids, and how many tasks they run
 -- public: yes
 create or replace function rolecall.pods_at_work(p_prefix text)

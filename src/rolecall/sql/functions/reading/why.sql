@@ -116,7 +116,7 @@ as $$
 $$;
 
 -- Returns when a rescue may take a running task from its worker: after the lease, but at least one lease
--- after the server's start; after the deadline if a SQL worker is running it.
+-- after the server's start or a step of its clock; after the deadline if a SQL worker is running it.
 -- returns: the time, if nothing is renewed
 create or replace function rolecall.rescue_from(p_task rolecall.tasks, p_lease interval, p_now timestamptz)
 returns timestamptz
@@ -126,10 +126,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     select greatest(
         p_task.lease_until,
-        p_lease + coalesce((
-            select epoch.seen_at from rolecall.server_epoch as epoch
-            where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= p_now
-        ), p_now),
+        p_lease + coalesce(rolecall.epoch_began_at(), p_now),
         (
             select p_task.deadline_at from rolecall.procedure_sessions() as session
             where session.task_id = p_task.id and session.is_drain
@@ -215,7 +212,7 @@ as $$
         from rolecall.tasks as task
         where task.worker_id = worker.id and task.state = 'running'
     ) as held
-    where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min'
+    where rolecall.is_active(worker, p_now)
         and (worker.roles = '{}' or p_role = any(worker.roles))
     order by worker.id
 $$;
@@ -261,7 +258,7 @@ as $$
         select distinct worker.roles, worker.handlers
         from rolecall.workers as worker
         join rolecall.lines as own on own.id = p_line_id
-        where worker.stopped_at is null and worker.heartbeat_at > p_now - interval '5 min'
+        where rolecall.is_active(worker, p_now)
             and worker.command is null
             and (not p_able or (
                 own.handler = any(worker.handlers) and (worker.roles = '{}' or own.role = any(worker.roles))

@@ -573,8 +573,8 @@ begin
 end
 $$;
 
--- Prunes outdated rows of one kind: events without a partition, responses, audit entries, workers that left
--- long ago, and their idle marks.
+-- Prunes outdated rows of one kind: events without a partition, responses, audit entries, error groups and
+-- their hours, workers that left long ago, and their idle marks.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked rows if others write them
 create or replace function rolecall.prune_rows(
@@ -614,6 +614,18 @@ begin
                 where old.at < p_now - p_keep
                 order by old.at limit p_limit
             ));
+        when 'error_groups' then
+            delete from rolecall.error_groups
+            where id = any(array(
+                select old.id from rolecall.error_groups as old where old.last_at < p_oldest
+                order by old.last_at limit p_limit for update skip locked
+            ));
+        when 'error_hours' then
+            delete from rolecall.error_hours
+            where (group_id, hour) in (
+                select old.group_id, old.hour from rolecall.error_hours as old
+                where old.hour < p_now - interval '7 days' limit p_limit for update skip locked
+            );
         when 'workers' then
             delete from rolecall.workers
             where id = any(array(

@@ -186,7 +186,9 @@ begin
                     p_schedule.id, p_slot, p_schedule.jitter
                 )
             end
-        )) || jsonb_build_object('payload', p_schedule.payload)), null) as stored;
+        )) || jsonb_build_object('payload', p_schedule.payload)), array[
+            (null, null, null, null, null, null, null, null, null, null, p_slot)::rolecall.place
+        ]) as stored;
     exception
         when connection_exception
             or invalid_transaction_state

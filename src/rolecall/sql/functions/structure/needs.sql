@@ -57,8 +57,8 @@ begin
         end
         group by met.task_id
     ) as hit;
-    if v_hits is not null then
-        select * into v_failed from rolecall.settle_blocked(v_hits);
+    select * into v_failed from rolecall.settle_blocked(v_hits);
+    if num_nonnulls(v_failed.endings, v_failed.keys) > 0 then
         perform rolecall.conclude(v_failed.endings, v_failed.keys);
     end if;
 end

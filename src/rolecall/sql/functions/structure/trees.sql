@@ -17,6 +17,7 @@ as $$
 declare
     v_parent record;
     v_drafts jsonb := p_drafts;
+    v_last_id bigint;
     v_place rolecall.place;
     v_stored record;
     v_stood int;
@@ -37,11 +38,24 @@ begin
         perform rolecall.refuse('RC044', format('the parent task %s is not open', p_parent_id));
     end if;
     if coalesce(p_serial, v_parent.serial) then
-        v_drafts := rolecall.one_after_the_other(p_drafts, (
+        v_last_id := (
             select max(task.id)
             from rolecall.tasks as task
             where v_parent.serial and task.parent_id = p_parent_id
-        ));
+        );
+        -- Each needs the one before, whatever its outcome, before its own needs.
+        select jsonb_agg(case
+            when n = 1 and v_last_id is null then draft
+            else draft || jsonb_build_object('needs', jsonb_build_array(
+                case
+                    when n = 1 then jsonb_build_object('task', v_last_id)
+                    else jsonb_build_object('item', n - 2)
+                end
+                    || '{"on_failure": "ignore"}'
+            ) || coalesce(nullif(draft -> 'needs', 'null'), '[]'))
+        end order by n)
+        into v_drafts
+        from jsonb_array_elements(p_drafts) with ordinality as item (draft, n);
     end if;
     -- Counted before they are stored: a child that fails immediately because of its needs is subtracted
     -- again.
@@ -51,7 +65,7 @@ begin
     where task.id = p_parent_id;
     v_place := (
         null, null, null, p_parent_id, coalesce(p_fence, v_parent.fence), v_parent.depth, v_parent.priority,
-        v_parent.turn, null, null
+        v_parent.turn, null, null, null
     );
     select *
     into v_stored
@@ -82,28 +96,6 @@ as $$
 begin
     return exists (select from rolecall.tasks as task where task.id = any(p_ids) and task.key is not null);
 end
-$$;
-
--- Makes each of these drafts need the one before, regardless of its outcome. The first needs an existing
--- task, if one is given.
--- returns: the drafts with that need before their own
-create or replace function rolecall.one_after_the_other(p_drafts jsonb, p_last_id bigint)
-returns jsonb
-language sql
-immutable
-set search_path = pg_catalog, pg_temp
-as $$
-    select jsonb_agg(case
-        when n = 1 and p_last_id is null then draft
-        else draft || jsonb_build_object('needs', jsonb_build_array(
-            case
-                when n = 1 then jsonb_build_object('task', p_last_id)
-                else jsonb_build_object('item', n - 2)
-            end
-                || '{"on_failure": "ignore"}'
-        ) || coalesce(nullif(draft -> 'needs', 'null'), '[]'))
-    end order by n)
-    from jsonb_array_elements(p_drafts) with ordinality as item (draft, n)
 $$;
 
 -- Finds the open tasks below the given tasks, recursively.

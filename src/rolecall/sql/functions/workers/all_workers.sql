@@ -1,11 +1,11 @@
--- The worker registry for readers: whether a worker is active (a heartbeat within five minutes, and not
--- stopped), its status, and the tasks that it runs.
+-- The worker registry for readers: whether a worker is active, its status, and the tasks that it runs.
 -- returns: one row per worker
 -- public: yes
 create or replace view rolecall.all_workers with (security_invoker = true) as
 select
     worker.id, worker.name, worker.roles, worker.handlers, worker.slots, worker.held, roll.idle, roll.active,
     case
+        when worker.is_dead then 'dead'
         when worker.stopped_at is not null then 'stopped'
         when not roll.active then 'silent'
         when worker.command = 'decommission' then 'leaving'
@@ -19,11 +19,11 @@ select
     end as state,
     worker.host, worker.pid, worker.version, worker.pod, worker.node, worker.started_at, worker.heartbeat_at,
     worker.stopped_at, worker.cpu, worker.memory, worker.memory_bytes, worker.clock_ahead, worker.backing_off,
-    worker.command, worker.commanded_at, worker.following,    running.ids as running_tasks
+    worker.command, worker.commanded_at, worker.following, running.ids as running_tasks
 from rolecall.workers as worker
 cross join lateral (
     select
-        worker.stopped_at is null and worker.heartbeat_at > rolecall.clock() - interval '5 min' as active,
+        rolecall.is_active(worker, rolecall.clock()) as active,
         exists (
             select
             from rolecall.idle_marks as mark

@@ -20,30 +20,3 @@ as $$
     from rolecall.clock() as clock
     returning id
 $$;
-
--- Returns since when this server has been up, as far as workers have observed. Both a restart and a
--- failover reset it, because a standby that takes over has a different start time.
--- returns: the time of the first call on this server
--- locks: the server_epoch row, if the server has changed
-create or replace function rolecall.server_up_since()
-returns timestamptz
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_seen_at timestamptz;
-begin
-    select epoch.seen_at into v_seen_at
-    from rolecall.server_epoch as epoch
-    where epoch.postmaster_started_at = pg_postmaster_start_time() and epoch.seen_at <= rolecall.clock();
-    if v_seen_at is null then
-        insert into rolecall.server_epoch as epoch (postmaster_started_at, seen_at)
-        values (pg_postmaster_start_time(), rolecall.clock())
-        on conflict (only_row) do update
-        set postmaster_started_at = excluded.postmaster_started_at, seen_at = excluded.seen_at
-        returning epoch.seen_at into v_seen_at;
-    end if;
-    return v_seen_at;
-end
-$$;

@@ -3,36 +3,47 @@
 // New data updates the existing plot; different series create a new one. The table in its <figure> shows the same data,
 // in the viewer's zone.
 
+import { LOCALE } from "./locale.js";
+
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "12px system-ui, sans-serif";
 const DAY = 86400;
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const AXES = ["y", "right"];
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
+const SECONDS = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DATE = new Intl.DateTimeFormat(LOCALE, { month: "short", day: "numeric" });
+const MOMENT = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
 // Formats figures in a suitable unit: 80 ms, 1.5 k, 12/s, 3 MB. The server uses the same formats (formats.py).
 const TIMES = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"], [0.001, "ms"]];
 const SIZES = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
-const SHORT = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
-const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumSignificantDigits: 3 });
-const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-const MONEY = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const SHORT = new Intl.NumberFormat(LOCALE, { maximumSignificantDigits: 3 });
+const COMPACT = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumSignificantDigits: 3 });
+const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
+const MONEY = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 const scaled = (value, units, least) => {
   const [length, name] = units.find(([length]) => Math.abs(value) >= length) ?? [least, units.at(-1)[1]];
   return `${SHORT.format(value / length)} ${name}`;
 };
 
+const SLOWER = { s: [60, "min"], min: [60, "h"] };
+const perTime = (value, unit) => {
+  if (!(unit in SLOWER) || value === 0 || Math.abs(value) >= 0.1) return `${SHORT.format(value)}/${unit}`;
+  const [times, slower] = SLOWER[unit];
+  return perTime(value * times, slower);
+};
+
 const WRITERS = {
   s: (value) => (value === 0 ? "0 s" : scaled(value, TIMES, 0.001)),
   B: (value) => scaled(value, SIZES, 1),
-  "/s": (value) => `${SHORT.format(value)}/s`,
+  "/s": (value) => perTime(value, "s"),
   price: (value) => MONEY.format(value),
   count: (value) => WHOLE.format(value),
 };
-const TICKS = { ...WRITERS, count: (value) => COMPACT.format(value) };
+// The ticks of an axis have the same unit.
+const TICKS = { ...WRITERS, "/s": (value) => `${SHORT.format(value)}/s`, count: (value) => COMPACT.format(value) };
 
 class LineChart extends HTMLElement {
   static observedAttributes = ["data"];
@@ -134,10 +145,13 @@ class LineChart extends HTMLElement {
       height: this.#height,
       plugins: [tip.plugin],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, ...(this.#isTime ? { sync: { key: "time", setSeries: false } } : {}) },
-      scales: { x: { time: this.#isTime }, y: { range: rangeFor(unit) } },
+      scales: { x: { time: this.#isTime }, y: { range: rangeFor(unit) }, right: { range: rangeFor(unit) } },
       axes: [
         this.#isTime ? { ...axis, size: 32, space: 70, values: moments } : { ...axis, size: 32, incrs: steps("count"), values: (_, ticks) => ticks.map((tick) => ticked(tick, "count")) },
-        { ...axis, size: 58, space: 32, incrs: steps(unit), values: (_, ticks) => ticks.map((tick) => ticked(tick, unit)) },
+        ...AXES.filter((name) => name === "y" || series.some((each) => each.axis === name)).map((name) => ({
+          ...axis, scale: name, side: name === "right" ? 1 : 3, grid: { ...axis.grid, show: name === "y" }, size: 58, space: 32, incrs: steps(unit),
+          values: (_, ticks) => ticks.map((tick) => ticked(tick, unit)),
+        })),
       ],
       legend: { show: false },
       series: [{}, ...series.map((each, index) => lineOf(each, index, colour))],
@@ -147,7 +161,7 @@ class LineChart extends HTMLElement {
 
 /** The properties that an existing plot cannot change. */
 function kindOf(x, series) {
-  return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind }) => [label, tone, kind])]);
+  return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind, axis }) => [label, tone, kind, axis])]);
 }
 
 function hasFigures(x, series) {
@@ -159,6 +173,7 @@ function lineOf(each, index, colour) {
   const filled = each.kind === "area" || each.kind === "bars";
   return {
     label: each.label,
+    scale: each.axis ?? "y",
     stroke,
     width: 1.75,
     dash: each.kind === "bars" ? undefined : DASHES[index % DASHES.length],

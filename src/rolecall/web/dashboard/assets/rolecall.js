@@ -1,12 +1,12 @@
 // Behavior of all pages. Without scripts, they work as plain links and forms.
 import "./widgets.js";
 import "./chart.js";
+import { shortcuts } from "./keys.js";
 import { follow } from "./live.js";
+import { ZONE } from "./locale.js";
 
 const ORDER = ["", "dark", "light"];
 const WORDS = { "": "System theme", dark: "Dark", light: "Light" };
-const PAGES = { o: "/", t: "/tasks", c: "/chains", j: "/jobs", s: "/schedules", w: "/admin/workers", r: "/roles" };
-const IN_FIELDS = "input, textarea, select, [contenteditable]";
 
 fillIn();
 askFirst();
@@ -16,10 +16,13 @@ followSelection();
 tidyForms();
 follow(document.body.dataset.stream);
 
-/** Fill empty time zone fields with the viewer's zone. */
+/** Fill empty time zone fields with the viewer's zone, and show it. */
 function fillIn() {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  for (const field of document.querySelectorAll("input[data-viewers-zone]")) field.value ||= zone ?? "";
+  for (const field of document.querySelectorAll("input[data-viewers-zone]")) field.value ||= ZONE ?? "";
+  const shown = document.getElementById("zone");
+  if (!shown || !ZONE) return;
+  shown.querySelector("span").textContent = ZONE.replaceAll("_", " ");
+  shown.hidden = false;
 }
 
 // A form with data-asks shows the server's question in a dialog. Without this script, or if the dialog fails, the question
@@ -91,23 +94,6 @@ function sideButtons() {
   words();
 }
 
-/** Handle keyboard shortcuts: / focuses the search field, g and a letter open a page. */
-function shortcuts() {
-  let before = "";
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches(IN_FIELDS)) return;
-    if (event.key === "/") {
-      const search = document.querySelector("input[type=search]");
-      if (search) event.preventDefault();
-      search?.focus();
-    } else if (before === "g" && event.key in PAGES) {
-      const brand = document.querySelector("a.brand");
-      if (brand) location.href = brand.href.replace(/\/$/, "") + PAGES[event.key];
-    }
-    before = event.key;
-  });
-}
-
 /** Keep the checkboxes of a list (data-selects), the one for all of them, and the number of selected ones in sync. */
 function followSelection() {
   document.addEventListener("change", (event) => {
@@ -136,7 +122,7 @@ function countSelected() {
 }
 
 // Forms that build a URL (data-tidy) omit empty fields. Times are shown and typed in the viewer's zone, and sent as UTC,
-// so that the URL means the same to everybody.
+// so that the URL means the same to all viewers.
 
 /** Show times in the viewer's zone, and send them as UTC. */
 function tidyForms() {

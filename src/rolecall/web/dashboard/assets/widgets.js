@@ -1,14 +1,15 @@
 // Custom elements for times and JSON.
+import { LOCALE } from "./locale.js";
 
-// <local-time how="at" | "ago" | "clock" datetime="…"><time>…</time></local-time>: a time in the viewer's zone,
-// with the exact value on hover.
+// <local-time how="at" | "ago" | "for" | "clock" datetime="…"><time>…</time></local-time>: a time in the viewer's zone,
+// with the exact value on hover. "ago" is "3 min ago" or "in 2 h", "for" is "3 min".
 
-const AT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
-const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-const HOW = { ago, clock: (moment) => CLOCK.format(moment) };
+const AT = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat(LOCALE, { dateStyle: "full", timeStyle: "long" });
+// The same units as durations of the server (formats.py).
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+const HOW = { ago, for: (moment) => since(Date.now() - moment), clock: (moment) => CLOCK.format(moment) };
 const shown = new Set();
 
 class LocalTime extends HTMLElement {
@@ -38,13 +39,19 @@ class LocalTime extends HTMLElement {
 }
 
 function ago(moment) {
-  const seconds = (moment - Date.now()) / 1000;
-  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS.at(-1);
-  return AGO.format(Math.trunc(seconds / length), unit);
+  const left = moment - Date.now();
+  if (Math.abs(left) < 1000) return "now";
+  return left > 0 ? `in ${since(left)}` : `${since(-left)} ago`;
+}
+
+function since(milliseconds) {
+  const seconds = Math.max(0, milliseconds / 1000);
+  const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? UNITS.at(-1);
+  return `${Math.floor(seconds / length)} ${unit}`;
 }
 
 customElements.define("local-time", LocalTime);
-setInterval(() => shown.forEach((each) => each.getAttribute("how") === "ago" && each.write()), 1000);
+setInterval(() => shown.forEach((each) => ["ago", "for"].includes(each.getAttribute("how")) && each.write()), 1000);
 
 // <json-text><pre>…</pre></json-text>: highlights JSON. It only creates text nodes, so markup in the JSON is harmless.
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
 
-from rolecall.model.details import ExpandedPhase, Outline, OutlinePhase
+from rolecall.model.operator.details import ExpandedPhase, Outline, OutlinePhase
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.tree_layout import WIDTH, Branch, NodePosition, arrange, bow, descent

@@ -23,7 +23,7 @@ from rolecall.web.dashboard.forms.values import (
     read_object,
     read_seconds,
 )
-from rolecall.web.new_tasks import TaskRequest
+from rolecall.web.fields.new_tasks import TaskRequest
 
 READERS: Mapping[str, Callable[[str], object]] = {
     "text": str,

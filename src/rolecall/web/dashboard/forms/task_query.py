@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, QueryParams
 
 from rolecall.model.errors import FilterError
-from rolecall.model.insight import TaskFilter
-from rolecall.web.second_names import SecondNames
-from rolecall.web.task_filters import Filter, Listing, task_filter
+from rolecall.model.operator.insight import TaskFilter
+from rolecall.web.fields.aliases import SecondNames
+from rolecall.web.fields.task_filters import Filter, Listing, task_filter
 
-PAGE = 50
+PAGE = 25
 # The value of a time field if no script added the viewer's zone. The field's label says UTC then.
 WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 MOMENTS = ("created_from", "created_to", "finished_from", "finished_to")
@@ -33,6 +33,7 @@ LABELS = {
     "created_to": "created before",
     "finished_from": "finished from",
     "finished_to": "finished before",
+    "error_group": "error group",
 }
 WHAT_FITS = {
     "int_parsing": "is not a number",
@@ -109,7 +110,12 @@ def _values(words: Words) -> dict[str, object]:
 
 
 def _value(name: str, text: str) -> str:
-    if name not in MOMENTS or not WITHOUT_ZONE.fullmatch(text):
+    return with_zone(text) if name in MOMENTS else text
+
+
+def with_zone(text: str) -> str:
+    """Return the value of a time field with its zone: UTC, if no script has added another."""
+    if not WITHOUT_ZONE.fullmatch(text):
         return text
     return f"{text}Z" if "T" in text else f"{text}T00:00Z"
 

@@ -9,10 +9,10 @@ from fastapi import Response
 from pydantic import Field
 
 from rolecall.model.audit import AuditFilter, Via
-from rolecall.model.pages import page_by_id, position
+from rolecall.model.operator.pages import page_by_id, position
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering
-from rolecall.web.parameters import Blank, Cursor, ShortText
+from rolecall.web.fields.parameters import Blank, Cursor, ShortText
 
 router = Pages()
 
@@ -43,6 +43,14 @@ async def list_audit(
         before=position(cursor),
         limit=FULL + 1,
     )
-    page = page_by_id(await view.services.audit.list(filters), FULL)
     words = {"actor": actor, "action": action, "via": via, "within": within}
-    return view.page("audit/list.html", events=page, words=words, cursor=cursor, shells=SHELLS, spans=SPANS)
+    parts = await view.read(entries=view.services.audit.list(filters))
+    return view.page(
+        "audit/list.html",
+        page_of=lambda found: page_by_id(found, FULL),
+        words=words,
+        cursor=cursor,
+        shells=SHELLS,
+        spans=SPANS,
+        **parts,
+    )

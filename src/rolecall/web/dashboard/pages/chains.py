@@ -10,20 +10,20 @@ from urllib.parse import urlencode
 from fastapi import Form, Query, Response
 
 from rolecall.model.chains import ChainFilter
-from rolecall.model.details import ChainOutline
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
-from rolecall.model.pages import position
+from rolecall.model.operator.details import ChainOutline
+from rolecall.model.operator.pages import position
 from rolecall.service.tasks import STATUSES
 from rolecall.web.dashboard.drawing.tree_picture import count_text
 from rolecall.web.dashboard.presenters.confirmations import before_deleting_chain
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
-from rolecall.web.parameters import Cursor, PathId
+from rolecall.web.fields.parameters import Cursor, PathId
 
 router = Pages()
 
 STATES = ("open", *STATUSES)
-LIMIT = 50
+LIMIT = 25
 MOST_NAMED = 3
 Word = Annotated[str, Query(max_length=200)]
 Index = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
@@ -36,16 +36,15 @@ async def list_chains(
     """List chains, newest first."""
     before = position(cursor)
     filters = ChainFilter(state=state or None, role=role or None, handler=handler or None, before=before, limit=LIMIT)
-    page = await view.services.chains.list(filters)
     chosen = {"state": state, "role": role, "handler": handler}
+    parts = await view.read(page=view.services.chains.list(filters), roles=view.services.roles.list())
     return view.page(
         "chains/list.html",
-        page=page,
         chosen=chosen,
         states=STATES,
-        roles=await view.services.roles.list(),
         first=_address(chosen) if cursor else "",
-        following=_address({**chosen, "cursor": page.next_cursor}) if page.next_cursor else "",
+        address_of=lambda cursor: _address({**chosen, "cursor": cursor}),
+        **parts,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from operator import attrgetter
 from secrets import token_urlsafe
 from typing import Annotated, Any, Literal
@@ -14,19 +13,20 @@ from fastapi import Path, Query, Response
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import RolecallError, TaskNotFound
 from rolecall.model.handlers import DeclaredHandler
+from rolecall.model.schedules import StoredSchedule
 from rolecall.model.tasks import Enqueued, Task
 from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, payload_fields, skeleton, to_texts
-from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
+from rolecall.web.dashboard.presenters.lists import ListPage, PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
-from rolecall.web.new_tasks import read_task
-from rolecall.web.parameters import LARGEST_ID, SearchText
+from rolecall.web.fields.new_tasks import read_task
+from rolecall.web.fields.parameters import LARGEST_ID, SearchText
 from rolecall.web.state import state_of
 
 router = Pages()
 
 MOST_NEXT = 5
-HANDLERS_A_PAGE = 100
+HANDLERS_A_PAGE = 50
 Name = Annotated[str, Path(alias="handler")]
 Way = Annotated[Literal["form", "json"], Query(alias="as")]
 MaybeId = Annotated[int | None, Query(ge=1, le=LARGEST_ID)]
@@ -45,16 +45,20 @@ class Offer:
     is_known: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundHandlers:
+    """A page of the handlers that match, and the number of all handlers."""
+
+    offers: Sequence[Offer]
+    page: ListPage[DeclaredHandler]
+    declared: int
+
+
 @router.get("/jobs")
 async def show_jobs(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
     """Show handlers by role, page by page, and the next tasks of schedules."""
-    declared = await view.services.handlers.list()
-    shown = page_of([handler for handler in declared if _matches(handler, q)], page, HANDLERS_A_PAGE)
-    offers = await _offers(view, shown.items)
-    roles = {role: list(group) for role, group in groupby(offers, attrgetter("handler.role"))}
-    schedules = [each for each in await view.services.schedules.list() if each.enabled]
-    following = sorted(schedules, key=attrgetter("next_run_at"))[:MOST_NEXT]
-    return view.page("jobs/list.html", roles=roles, page=shown, q=q, declared=len(declared), following=following)
+    parts = await view.read(handlers=_find_handlers(view, q, page), following=_following_schedules(view))
+    return view.page("jobs/list.html", q=q, **parts)
 
 
 @router.get("/jobs/{handler}")
@@ -83,6 +87,18 @@ async def create_task(view: OperatingOnce, name: Name, way: Way = "form") -> Res
     outcome = "stood" if enqueued.deduplicated else "created"
     root = view.request.scope.get("root_path", "")
     return redirect(f"{root}/jobs/{name}?as={way}&{outcome}={enqueued.id}")
+
+
+async def _find_handlers(view: View, q: str, page: int) -> FoundHandlers:
+    declared = await view.services.handlers.list()
+    shown = page_of([handler for handler in declared if _matches(handler, q)], page, HANDLERS_A_PAGE)
+    offers = await _offers(view, shown.items)
+    return FoundHandlers(offers=offers, page=shown, declared=len(declared))
+
+
+async def _following_schedules(view: View) -> list[StoredSchedule]:
+    schedules = [each for each in await view.services.schedules.list() if each.enabled]
+    return sorted(schedules, key=attrgetter("next_run_at"))[:MOST_NEXT]
 
 
 async def _enqueue(view: View, handler: DeclaredHandler, form: TaskForm) -> Enqueued:

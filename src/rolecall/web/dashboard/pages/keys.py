@@ -8,7 +8,7 @@ from fastapi import Form, Response
 
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
-from rolecall.web.parameters import Blank, ShortText, TextCursor
+from rolecall.web.fields.parameters import Blank, ShortText, TextCursor
 
 router = Pages()
 
@@ -21,9 +21,8 @@ Pattern = Annotated[str, Form(max_length=200)]
 async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -> Response:
     """Show the capacities of keys, and the state of one key."""
     services = view.services.key_capacities
-    capacities = await services.list(cursor, FULL)
-    found = await services.show(key) if key else None
-    return view.page("keys/list.html", capacities=capacities, cursor=cursor, typed=key, found=found)
+    parts = await view.read(capacities=services.list(cursor, FULL), **({"found": services.show(key)} if key else {}))
+    return view.page("keys/list.html", cursor=cursor, typed=key, **{"found": None, **parts})
 
 
 @router.post("/keys/set")

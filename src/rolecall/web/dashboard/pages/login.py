@@ -10,13 +10,13 @@ from fastapi import Form, Request, Response
 
 from rolecall.model.errors import NotAuthenticated, TooManyRequests
 from rolecall.service.arguments import LONGEST_NAME
+from rolecall.web.access.passwords import LONGEST
 from rolecall.web.dashboard.flash import forget_flash, read_flash
 from rolecall.web.dashboard.formats import duration
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import overview_address, page_context_for, redirect
 from rolecall.web.dependencies import KnownCaller
-from rolecall.web.http import forget_session, own_address, root_of, set_session_cookie
-from rolecall.web.passwords import LONGEST
+from rolecall.web.http.requests import forget_session, own_address, root_of, set_session_cookie
 from rolecall.web.state import require_cookies, state_of
 
 router = Pages()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import Response
 
-from rolecall.model.access import Scope
-from rolecall.model.history import Durations, HistoryPoint
+from rolecall.model.operator.access import Scope
+from rolecall.model.operator.history import Durations, HistoryPoint
+from rolecall.model.operator.overview import Alert
+from rolecall.web.dashboard.presenters.roles import longest_waiting, outlook_table
+from rolecall.web.dashboard.presenters.tables import AskedTable
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import Reading
+from rolecall.web.dashboard.view import Reading, View
 
 router = Pages()
 
@@ -18,19 +22,33 @@ SPANS = {10: "10 min", 60: "1 h", 360: "6 h", 1_440: "24 h", 10_080: "7 d"}
 
 
 @router.get("/")
-async def show_overview(view: Reading, minutes: int = 60) -> Response:
+async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> Response:
     """Show problems, figures, all roles, and plots of the last ten minutes to seven days."""
-    found = await view.services.overview.show(minutes)
-    privy = view.caller.scope.includes(Scope.OPERATE)
+    overview = view.services.overview
+    # A refresh of the roles needs nothing else.
+    rest = (
+        {"problems": _problems(view), "figures": overview.figures(), "history": overview.history(minutes)}
+        if view.wants("pool")
+        else {}
+    )
+    found = await view.read(roles=overview.roles(), **rest)
     return view.page(
         "overview/page.html",
+        wants=view.wants,
         found=found,
-        # Other sessions of the server are shown only to callers who can act on them.
-        alerts=[alert for alert in found.alerts if privy or not alert.of_server],
+        table_of=partial(outlook_table, query=table),
+        longest_waiting=longest_waiting,
         spans=SPANS,
         minutes=minutes,
-        charts=_charts(found.history.points),
+        charts_of=_charts,
     )
+
+
+async def _problems(view: View) -> tuple[list[Alert], bool]:
+    """Return the problems. Other sessions of the server are shown only to callers who can act on them."""
+    alerts, examined = await view.services.overview.alerts()
+    privy = view.caller.scope.includes(Scope.OPERATE)
+    return [alert for alert in alerts if privy or not alert.of_server], examined
 
 
 def _charts(points: Sequence[HistoryPoint]) -> list[dict[str, Any]]:
@@ -38,7 +56,8 @@ def _charts(points: Sequence[HistoryPoint]) -> list[dict[str, Any]]:
     charts = (
         ("speed", "Finished tasks per second", "/s", [
             _series("completed", "good", [_rate(point, point.completed) for point in points], kind="area"),
-            _series("failed", "bad", [_rate(point, point.failed) for point in points]),
+            # Few failures would be a flat line on the axis of completions.
+            _series("failed (right axis)", "bad", [_rate(point, point.failed) for point in points], axis="right"),
         ]),
         ("waiting", "Waiting time", "s", _percentiles(waits)),
         ("running", "Run time", "s", _percentiles(runs)),
@@ -60,9 +79,11 @@ def _percentiles(durations: Sequence[Durations | None]) -> list[dict[str, Any]]:
     ]
 
 
-def _series(label: str, tone: str, values: Sequence[float | None], kind: str = "line") -> dict[str, Any]:
+def _series(
+    label: str, tone: str, values: Sequence[float | None], kind: str = "line", axis: str = "y"
+) -> dict[str, Any]:
     rounded = [None if value is None else float(f"{value:.4g}") for value in values]
-    return {"label": label, "tone": tone, "kind": kind, "values": rounded}
+    return {"label": label, "tone": tone, "kind": kind, "axis": axis, "values": rounded}
 
 
 def _rate(point: HistoryPoint, number: int | None) -> float | None:

@@ -1,56 +1,46 @@
-"""The page of roles: their settings, their tasks, and their pauses."""
+"""The pages of roles: a table, one role with its settings, and pauses."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Form, Response
 
 from rolecall.model.durations import read_duration
 from rolecall.model.errors import ConfigError
-from rolecall.model.handlers import DeclaredHandler
-from rolecall.model.insight import DeclaredRole
-from rolecall.model.live import RoleProgress
-from rolecall.service.workers import Coverage
-from rolecall.web.dashboard.presenters.lists import PageNumber, page_of
+from rolecall.web.dashboard.presenters.roles import RoleRow, role_rows, role_table
+from rolecall.web.dashboard.presenters.tables import AskedTable, SortedTable, TableQuery
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import Operating, Reading
-from rolecall.web.parameters import SearchText
+from rolecall.web.dashboard.view import Operating, Reading, View
 
 router = Pages()
 
 CHOICES: Mapping[str, str] = {"5 min": "5m", "30 min": "30m", "2 h": "2h", "1 day": "1d"}
-ROLES_A_PAGE = 20
 DurationText = Annotated[str, Form(max_length=30)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleCard:
-    """A role with everything that the page shows about it."""
-
-    role: DeclaredRole
-    progress: RoleProgress | None
-    handlers: Sequence[DeclaredHandler]
-    workers: int
-
-
 @router.get("/roles")
-async def show_roles(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
-    """Show all roles, or those whose name or description contains the text, page by page."""
+async def show_roles(view: Reading, table: AskedTable) -> Response:
+    """Show all roles, or those whose name contains the text, the worst first."""
+    return view.page("roles/list.html", **await view.read(table=_list_roles(view, table)))
+
+
+async def _list_roles(view: View, query: TableQuery) -> SortedTable[RoleRow]:
     services = view.services
-    declared = await services.roles.list()
-    shown = page_of(_filter_roles(declared, q), page, ROLES_A_PAGE)
-    snapshot = await services.progress.roles()
-    progress = {each.role: each for each in snapshot.roles}
-    handlers = defaultdict(list)
-    for handler in await services.handlers.list():
-        handlers[handler.role].append(handler)
-    coverage = await services.workers.coverage()
-    cards = [_card(role, progress.get(role.name), handlers[role.name], coverage) for role in shown.items]
-    return view.page("roles/list.html", cards=cards, page=shown, q=q, declared=len(declared), choices=CHOICES)
+    snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
+    rows = role_rows(await services.roles.list(), snapshot.roles, await services.handlers.list(), coverage)
+    return role_table(rows, query)
+
+
+@router.get("/roles/{name}")
+async def show_role(view: Reading, name: str) -> Response:
+    """Show one role: its tasks, its handlers and its settings."""
+    services = view.services
+    role = await services.roles.get(name)
+    snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
+    [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
+    return view.page("roles/one.html", row=row, choices=CHOICES)
 
 
 @router.post("/roles/{name}/pause")
@@ -66,20 +56,6 @@ async def resume_role(view: Operating, name: str) -> Response:
     """End the pause."""
     paused = await view.services.roles.resume(name)
     return view.done(f"Role {name} is resumed" if paused else f"Role {name} was not paused")
-
-
-def _filter_roles(roles: Sequence[DeclaredRole], text: str) -> list[DeclaredRole]:
-    """Find roles by a text. A role with exactly that name comes first, because other pages link to it."""
-    needle = text.strip().lower()
-    found = [role for role in roles if needle in f"{role.name} {role.description}".lower()]
-    return sorted(found, key=lambda role: role.name.lower() != needle)
-
-
-def _card(
-    role: DeclaredRole, progress: RoleProgress | None, handlers: Sequence[DeclaredHandler], coverage: Coverage
-) -> RoleCard:
-    names = [role.name, *(handler.name for handler in handlers)]
-    return RoleCard(role=role, progress=progress, handlers=handlers, workers=coverage.workers(role.name, names))
 
 
 def _seconds(text: str) -> float | None:

@@ -17,20 +17,22 @@ from rolecall.maintenance.cron import Cron, check_schedule
 from rolecall.model.durations import read_duration
 from rolecall.model.error_table import http_status_for
 from rolecall.model.errors import InvalidSchedule, RolecallError, ScheduleChanged
-from rolecall.model.insight import TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.schedules import PlannedRun, Schedule, StoredSchedule
 from rolecall.model.tasks import TaskSummary
 from rolecall.model.zones import known_zones
-from rolecall.web.dashboard.drawing.time_line import HOURS, time_line
+from rolecall.web.dashboard.drawing.time_line import HOURS, TimeLine, time_line
 from rolecall.web.dashboard.forms.schedule_form import NEW, ScheduleForm, to_texts
+from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.clock_changes import in_zone, next_clock_change, offset_of
+from rolecall.web.dashboard.presenters.lists import ListPage, PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.parameters import Cursor, PathId, SearchText
+from rolecall.web.fields.parameters import Cursor, PathId, SearchText
 
 router = Pages()
 
-RUNS_A_PAGE = 25
+ROWS_A_PAGE = 25
 EXPLAINED = 5
 
 
@@ -48,14 +50,24 @@ class ShownRun:
 
 
 @router.get("/schedules")
-async def show_schedules(view: Reading, q: SearchText = "") -> Response:
+async def show_schedules(view: Reading, q: SearchText = "", page: PageNumber = 1) -> Response:
     """Show all schedules and their runs of the next day."""
-    schedules = [each for each in await view.services.schedules.list() if _matches(each, q)]
-    lines = None
-    if view.wants("time-line"):
-        lines = time_line(schedules, await view.services.schedules.ahead(HOURS), datetime.now(UTC))
-    tasks = await _tasks(view, [schedule.last_task_id for schedule in schedules])
-    return view.page("schedules/list.html", schedules=schedules, lines=lines, tasks=tasks, q=q)
+    shown = (await view.read(page=_find_schedules(view, q, page)))["page"]
+    known = () if is_late(shown) else shown.items
+    parts = await view.read(
+        lines=_line_up(view, known), tasks=_tasks(view, [schedule.last_task_id for schedule in known])
+    )
+    return view.page("schedules/list.html", page=shown, has_lines=bool(known), q=q, **parts)
+
+
+async def _find_schedules(view: View, q: str, page: int) -> ListPage[StoredSchedule]:
+    return page_of([each for each in await view.services.schedules.list() if _matches(each, q)], page, ROWS_A_PAGE)
+
+
+async def _line_up(view: View, schedules: Sequence[StoredSchedule]) -> TimeLine | None:
+    if not schedules or not view.wants("time-line"):
+        return None
+    return time_line(schedules, await view.services.schedules.ahead(HOURS), datetime.now(UTC))
 
 
 @router.get("/schedules/{schedule_id:int}")
@@ -63,17 +75,20 @@ async def show_schedule(view: Reading, schedule_id: PathId, cursor: Cursor = Non
     """Show one schedule: its task, its next runs and its history."""
     services = view.services.schedules
     schedule = await services.get(schedule_id)
-    runs = await services.runs(schedule_id, cursor=cursor, limit=RUNS_A_PAGE)
+    parts = await view.read(
+        outcomes=services.outcomes(schedule_id),
+        planned=_read_planned(view, schedule, preview),
+        runs=services.runs(schedule_id, cursor=cursor, limit=ROWS_A_PAGE),
+    )
+    runs = parts["runs"]
     return view.page(
         "schedules/one.html",
         schedule=schedule,
-        outcomes=await services.outcomes(schedule_id),
-        planned=await _read_planned(view, schedule, preview),
         preview=preview,
         change=next_clock_change(schedule.zone, datetime.now(UTC)) if schedule.cron else None,
-        runs=runs,
-        tasks=await _tasks(view, [run.task_id for run in runs.items]),
         cursor=cursor,
+        **parts,
+        **await view.read(tasks=_tasks(view, () if is_late(runs) else [run.task_id for run in runs.items])),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import Response
 
+from rolecall.web.access.sessions import SessionId, end_session_of, sessions_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
-from rolecall.web.sessions import SessionId, end_session_of, sessions_of
 
 router = Pages()
 
@@ -14,7 +14,7 @@ router = Pages()
 @router.get("/sessions")
 async def list_sessions(view: Reading) -> Response:
     """Show the open sessions, newest first."""
-    return view.page("sessions.html", sessions=await sessions_of(view.request, view.services, view.caller))
+    return view.page("sessions.html", **await view.read(sessions=sessions_of(view.request, view.services, view.caller)))
 
 
 @router.post("/sessions/{session_id}/end")

@@ -12,8 +12,9 @@ from fastapi import Form, Response
 
 from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.errors import InvalidTask, TaskNotFound
-from rolecall.model.why import CauseKind, Why
+from rolecall.model.operator.why import CauseKind, Why
 from rolecall.web.api.task_actions import DECADE, WEEK
+from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
 from rolecall.web.dashboard.presenters.task import (
     actions_on,
@@ -25,7 +26,7 @@ from rolecall.web.dashboard.presenters.task import (
 )
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading, View
-from rolecall.web.parameters import LARGEST_ID, PathId
+from rolecall.web.fields.parameters import LARGEST_ID, PathId
 
 router = Pages()
 
@@ -51,13 +52,13 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None) 
         raise TaskNotFound(task_id=task_id)
     most = MOST if whole else UNASKED
     detail = await view.services.tasks.detail(task_id, most=most, children_from=children)
-    why = await _find_why(view, task_id) if not detail.task.is_finished else None
+    why = (await view.read(why=_find_why(view, task_id)))["why"] if not detail.task.is_finished else None
     return view.page(
         "task/task.html",
         detail=detail,
         task=detail.task,
         why=why,
-        holders=_holders(why),
+        holders=() if is_late(why) else _holders(why),
         whole=whole,
         actions=actions_on(detail.task),
         story=story_of(detail.timeline),
@@ -141,7 +142,7 @@ async def ask_reason(view: Operating, task_id: PathId) -> Response:
 
 @router.post("/tasks/{task_id:int}/fail")
 async def fail(view: Operating, task_id: PathId, error: Text = "") -> Response:
-    """Fail an open task permanently, without a worker."""
+    """Fail an open task without a worker and without another attempt."""
     if not error.strip() or len(error) > LONGEST_ERROR:
         wrong = f"A reason must have 1 to {LONGEST_ERROR:,} characters."
         return await _form(view, "fail", task_id, typed=error, wrong=wrong)

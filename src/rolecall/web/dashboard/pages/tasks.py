@@ -12,18 +12,19 @@ from typing import Annotated
 from fastapi import Form, Query, Request, Response
 
 from rolecall.model.errors import ConfigError, FilterError
-from rolecall.model.insight import BulkAction
-from rolecall.model.pages import Page
+from rolecall.model.operator.insight import BulkAction
+from rolecall.model.operator.pages import Page
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services
 from rolecall.service.tasks import Tasks
 from rolecall.web.api.task_actions import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.task_query import TaskQuery, read_query
+from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import MEANINGS, before_selected, summarize
-from rolecall.web.dashboard.presenters.lists import derived_tabs, state_tabs
+from rolecall.web.dashboard.presenters.lists import StateTab, derived_tabs, state_tabs
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
-from rolecall.web.parameters import Id
+from rolecall.web.fields.parameters import Id
 
 router = Pages()
 
@@ -46,24 +47,28 @@ class FoundTasks:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCounts:
+    """The tabs of states with their numbers of tasks, and the roles that have tasks."""
+
+    tabs: Sequence[StateTab]
+    roles: Sequence[str]
+
+
 @router.get("/tasks")
 async def list_tasks(view: Reading, request: Request, cursor: str | None = None) -> Response:
     """Show the tasks that match the query, newest first."""
     query = read_query(request.query_params, cursor=cursor)
-    found = await _find(view.services, query)
-    counts = await view.services.insight.counts()
+    parts = await view.read(found=_find(view.services, query), counts=_count(view.services, query))
+    found = parts["found"]
     return view.page(
         "tasks/list.html",
-        200 if found.problem is None else UNPROCESSABLE,
+        200 if is_late(found) or found.problem is None else UNPROCESSABLE,
         query=query,
-        found=found,
         cursor=cursor,
-        tabs=state_tabs(counts, query.word("role") or None, query.filter.state),
         finer=derived_tabs(query.filter.state),
-        roles=sorted({each.role for each in counts} | set(query.words.get("role", ()))),
-        following=found.page.next_cursor and query.encode(cursor=found.page.next_cursor),
         is_filtered=bool(query.words),
-        nothing_at_all=not counts,
+        **parts,
     )
 
 
@@ -76,6 +81,15 @@ async def recover_stale(view: Operating) -> Response:
     states = ", ".join(f"{number} {state}" for state, number in sorted(Counter(became.values()).items()))
     named = ", ".join(map(str, list(became)[:MOST_NAMED])) + (", …" if len(became) > MOST_NAMED else "")
     return view.done(f"Recovered {len(became)} stale {'task' if len(became) == 1 else 'tasks'}: {states} ({named}).")
+
+
+async def _count(services: Services, query: TaskQuery) -> TaskCounts:
+    counts = await services.insight.counts()
+    roles = query.word("role").split(",") if query.word("role") else ()
+    return TaskCounts(
+        tabs=state_tabs(counts, roles, query.filter.state),
+        roles=sorted({each.role for each in counts} | set(query.words.get("role", ()))),
+    )
 
 
 async def _find(services: Services, query: TaskQuery) -> FoundTasks:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from rolecall.model.details import ExpandedPhase
 from rolecall.model.errors import FilterError
+from rolecall.model.operator.details import ExpandedPhase
 from rolecall.web.dashboard.drawing.tree_picture import count_text, draw_tree
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading
-from rolecall.web.parameters import LARGEST_ID, PathId
+from rolecall.web.fields.parameters import LARGEST_ID, PathId
 
 router = Pages()
 
@@ -23,12 +23,11 @@ Unfold = Annotated[str, Query(max_length=400, description="The phase to unfold: 
 async def show_tree(task_id: PathId, view: Reading, unfold: Unfold = "") -> Response:
     """Show a task with its ancestors and descendants."""
     unfolded = _read_unfolded(unfold)
-    outline = await view.services.trees.outline(task_id, unfolded)
-    progress = await view.services.progress.tree(task_id)
-    picture = draw_tree(outline, datetime.now(UTC), unfolded)
-    return view.page(
-        "trees/tree.html", outline=outline, progress=progress, picture=picture, unfolded=unfolded, counted=count_text
+    parts = await view.read(
+        outline=view.services.trees.outline(task_id, unfolded), progress=view.services.progress.tree(task_id)
     )
+    picture = draw_tree(parts["outline"], datetime.now(UTC), unfolded)
+    return view.page("trees/tree.html", picture=picture, unfolded=unfolded, counted=count_text, **parts)
 
 
 def _read_unfolded(text: str) -> ExpandedPhase | None:

@@ -8,11 +8,15 @@ from typing import Annotated
 
 from fastapi import Form, Query, Response
 
-from rolecall.model.insight import RegisteredWorker, TaskFilter
+from rolecall.model.operator.insight import RegisteredWorker, TaskFilter
+from rolecall.model.operator.pages import Page
+from rolecall.model.tasks import TaskSummary
 from rolecall.service.workers import Workers
-from rolecall.web.dashboard.presenters.lists import PageNumber
+from rolecall.web.dashboard.parts import is_late
+from rolecall.web.dashboard.presenters.tables import AskedTable
 from rolecall.web.dashboard.presenters.workers import (
     ReplicaCard,
+    WorkerList,
     clock_off,
     make_worker_list,
     replica_card,
@@ -21,7 +25,7 @@ from rolecall.web.dashboard.presenters.workers import (
 )
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
-from rolecall.web.parameters import PathId, ShortText
+from rolecall.web.fields.parameters import MOST_IDS, Id, PathId, ShortText
 
 router = Pages()
 
@@ -31,52 +35,62 @@ LATELY = timedelta(days=1)
 MOST = 1_000_000
 Command = Callable[[Workers, int], Awaitable[RegisteredWorker]]
 Flag = Annotated[bool, Query()]
+ChosenIds = Annotated[list[Id], Query(max_length=MOST_IDS)]
 ChosenReplicas = Annotated[int | None, Query(ge=0, le=MOST)]
 
 
 @router.get("/admin/workers")
-async def list_workers(
+async def list_workers(  # sizes: the parameters of the request
     view: Reading,
+    table: AskedTable,
     *,
     everyone: Flag = False,
     roles: ShortText | None = None,
     state: ShortText | None = None,
-    page: PageNumber = 1,
+    ids: ChosenIds = [],  # noqa: B006 - never changed
     replicas: ChosenReplicas = None,
 ) -> Response:
-    """Show the live workers, and the replicas of the cluster."""
-    known = await view.services.workers.list(everyone=everyone)
-    roll = make_worker_list(known, roles, state, page)
-    in_hand = await view.services.workers.in_hand((worker.id for worker in roll.page.items), AT_A_GLANCE)
+    """Show the live workers, or those with the given ids, and the replicas of the cluster."""
+
+    async def find() -> WorkerList:
+        known = await view.services.workers.list(everyone=everyone or bool(ids))
+        return make_worker_list(known, roles, state, table, frozenset(ids))
+
+    parts = await view.read(roll=find(), card=_card(view, replicas))
+    shown = () if is_late(parts["roll"]) else parts["roll"].table.page.items
+    in_hand = view.services.workers.in_hand((worker.id for worker in shown), AT_A_GLANCE)
     return view.page(
         "workers/list.html",
-        roll=roll,
-        in_hand=in_hand,
         everyone=everyone,
         roles=roles,
         state=state,
-        card=await _card(view, replicas),
         roles_of=roles_of,
         clock_off=clock_off,
+        **parts,
+        **await view.read(in_hand=in_hand),
     )
 
 
 @router.get("/admin/workers/{worker_id:int}")
 async def show_worker(worker_id: PathId, view: Reading) -> Response:
     """Show one worker, its running tasks and its recent ones."""
-    detail = await view.services.workers.show(worker_id)
-    lately = None
-    if view.wants("lately"):
-        since = datetime.now(UTC) - LATELY
-        lately = await view.services.tasks.list(TaskFilter(worker_id=worker_id, finished_from=since, limit=FEW))
+    workers = view.services.workers
+    worker = await workers.get(worker_id)
+    parts = await view.read(detail=workers.show(worker_id), lately=_find_latest(view, worker_id))
     return view.page(
         "workers/one.html",
-        worker=detail.worker,
-        tasks=detail.tasks,
-        lately=lately,
+        worker=worker,
         roles_of=roles_of,
         clock_off=clock_off,
+        **parts,
     )
+
+
+async def _find_latest(view: View, worker_id: int) -> Page[TaskSummary] | None:
+    if not view.wants("lately"):
+        return None
+    since = datetime.now(UTC) - LATELY
+    return await view.services.tasks.list(TaskFilter(worker_id=worker_id, finished_from=since, limit=FEW))
 
 
 @router.post("/admin/workers/{worker_id:int}/drain")

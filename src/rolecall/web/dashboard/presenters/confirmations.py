@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from rolecall.model.chains import ChainSummary
-from rolecall.model.details import TaskDetail
-from rolecall.model.insight import BulkAction
+from rolecall.model.operator.details import TaskDetail
+from rolecall.model.operator.error_groups import ErrorGroupDetail
+from rolecall.model.operator.insight import BulkAction
 from rolecall.model.states import TaskState
+from rolecall.service.tasks import MOST_AT_ONCE as MOST_RETRIED
 from rolecall.web.dashboard.flash import Flash
-from rolecall.web.dashboard.formats import count
+from rolecall.web.dashboard.formats import count, duration
 
 MOST_NAMED = 10
 SELECTED = {
@@ -19,7 +21,7 @@ SELECTED = {
 }
 MEANINGS: Mapping[BulkAction, str] = {
     "retry": "Failed and cancelled tasks become pending again with all attempts; others are unchanged.",
-    "cancel": "Open tasks are cancelled, including everything open below them. Handlers of running tasks must stop.",
+    "cancel": "Open tasks are cancelled, including everything open below. Running tasks end when their handlers stop.",
     "delete": "Tasks are deleted permanently, with their chains and everything below. Those that open tasks need stay.",
 }
 WORDS: Mapping[str, Mapping[str, str]] = {
@@ -29,7 +31,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed": "already completed",
         "duplicate": "kept, because another task has the same dedupe key",
     },
-    "cancel": {"cancelled": "cancelled", "requested": "must stop", "finished": "already finished"},
+    "cancel": {"cancelled": "cancelled", "requested": "being cancelled", "finished": "already finished"},
     "delete": {
         "deleted": "deleted",
         "continued": "kept, because the chain has continued",
@@ -46,7 +48,7 @@ def before_cancelling(detail: TaskDetail) -> Confirmation:
     """Return the question before a task is cancelled."""
     task, number = detail.task, sum(n for state, n in detail.children.numbers.items() if not state.is_finished)
     below = f", with {_number(number, 'open child', 'open children')} and everything open below" if number else ""
-    stops = "It is running: its handler must stop." if task.state is TaskState.RUNNING else "It will not run."
+    stops = "It is running. It ends when its handler stops." if task.state is TaskState.RUNNING else "It will not run."
     return f"Cancel task {task.id}{below}?", "Cancel", stops
 
 
@@ -72,6 +74,17 @@ def before_selected(action: BulkAction, ids: Collection[int], parents: Collectio
     have = f" {_number(len(parents), 'of them has', 'of them have')} children." if parents else ""
     question = SELECTED[action].format(_number(len(ids), "task", "tasks"))
     return question, action.capitalize(), f"{named}{more}.{have} {MEANINGS[action]}"
+
+
+def before_retrying_group(group: ErrorGroupDetail, rate: float | None) -> Confirmation:
+    """Return the question before the failed tasks of an error group are retried, all at once or at a rate."""
+    number = min(group.failed_tasks, MOST_RETRIED)
+    tasks = _number(number, "task", "tasks")
+    which = f"the newest {tasks} of {count(group.failed_tasks)}" if group.failed_tasks > number else f"all {tasks}"
+    pace = "" if rate is None else f" The last one is due in {duration(number / rate)}."
+    every = "" if rate is None else f", {rate:g} a second"
+    meaning = f"{group.handler}, {group.title}. They become pending again with all attempts.{pace}"
+    return f"Retry {which} that failed with this error{every}?", f"Retry {tasks}", meaning
 
 
 def _number(number: int, one: str, many: str) -> str:

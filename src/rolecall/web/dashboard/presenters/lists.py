@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
 
-from rolecall.model.insight import RoleCount
+from rolecall.model.operator.insight import RoleCount
 
 T = TypeVar("T")
 ORDER = ("pending", "running", "waiting", "blocked", "completed", "failed", "cancelled")
-DERIVED = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale")}
+DERIVED = {"pending": ("ready", "scheduled", "retrying", "parked"), "running": ("claimed", "stale", "hanging")}
 FAMILY = {finer: state for state, states in DERIVED.items() for finer in (state, *states)}
 
 
@@ -26,6 +26,7 @@ class ListPage(Generic[T]):
 
     items: Sequence[T]
     number: int
+    size: int
     pages: int
     total: int
 
@@ -34,7 +35,8 @@ def page_of(items: Sequence[T], number: int, size: int) -> ListPage[T]:
     """Return a page of the list, or the last one if there are fewer."""
     pages = max(1, -(-len(items) // size))
     number = min(number, pages)
-    return ListPage(items=items[(number - 1) * size : number * size], number=number, pages=pages, total=len(items))
+    shown = items[(number - 1) * size : number * size]
+    return ListPage(items=shown, number=number, size=size, pages=pages, total=len(items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +49,13 @@ class StateTab:
     is_current: bool
 
 
-def state_tabs(counts: Iterable[RoleCount], role: str | None, current: str | None) -> list[StateTab]:
-    """Return a tab for each stored state, with the number of tasks of the role. Derived states select their stored
-    one.
+def state_tabs(counts: Iterable[RoleCount], roles: Collection[str], current: str | None) -> list[StateTab]:
+    """Return a tab for each stored state, with the number of tasks of the roles (none: of all). Derived states select
+    their stored one.
     """
     numbers: Counter[str] = Counter()
     for each in counts:
-        if role in {None, each.role}:
+        if not roles or each.role in roles:
             numbers[each.state] += each.number
     shown = FAMILY.get(current or "", current)
     every = StateTab(label="all", state=None, number=numbers.total(), is_current=current is None)

@@ -69,15 +69,15 @@ def retry_in_words(policy: Mapping[str, Any]) -> str:
     """Describe a retry policy."""
     kind, cap = policy["kind"], float(policy.get("cap") or 0)
     jitter = float(policy.get("jitter") or 0)
-    spread = f", give or take {share(jitter)}" if jitter else ""
+    spread = f", jitter {share(jitter)}" if jitter else ""
     match kind:
         case "none":
             return "no retries"
         case "linear":
             step = float(policy.get("step") or 0)
-            return f"{duration(step)} more each time, at most {duration(cap)}{spread}" if step else "immediately"
+            return f"+{duration(step)} each time, max. {duration(cap)}{spread}" if step else "immediately"
         case "exponential":
             first, factor = float(policy.get("first") or 0), float(policy.get("factor") or 1)
-            return f"after {duration(first)}, then {factor:g} times as long, at most {duration(cap)}{spread}"
+            return f"{duration(first)}, ×{factor:g}, max. {duration(cap)}{spread}"
         case _:
             return str(kind)  # unknown to this release: show its name

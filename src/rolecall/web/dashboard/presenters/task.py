@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rolecall.model.insight import Attempt, TimelineEntry
+from rolecall.model.operator.insight import Attempt, TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 
@@ -15,7 +15,7 @@ STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "claimed": ("Claimed", "info"),
     "started": ("Started", "info"),
     "completed": ("Completed", "good"),
-    "failed": ("Failed permanently", "bad"),
+    "failed": ("Failed", "bad"),
     "cancelled": ("Cancelled", "muted"),
     "error": ("Attempt failed", "bad"),
     "timeout": ("Timed out", "bad"),

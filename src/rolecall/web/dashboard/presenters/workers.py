@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rolecall.model.errors import ScalingError
-from rolecall.model.insight import RegisteredWorker
-from rolecall.model.scaling import PodWork, Replicas
+from rolecall.model.operator.insight import RegisteredWorker
+from rolecall.model.operator.scaling import PodWork, Replicas
 from rolecall.service.scaling import Scaling
-from rolecall.web.dashboard.presenters.lists import ListPage, page_of
+from rolecall.web.dashboard.presenters.tables import (
+    ROWS_A_PAGE,
+    Column,
+    SortedTable,
+    TableQuery,
+    natural_key,
+    sorted_table,
+)
 
-PAGE = 50
-GONE_STATES = frozenset({"stopped", "silent"})
+# The states that need attention come first.
+STATES = ("dead", "silent", "backing off", "leaving", "draining", "drained", "busy", "idle", "stopped")
+GONE_STATES = frozenset({"dead", "stopped", "silent"})
 # A larger clock offset is visible in the times of log lines. Rolecall itself uses the database's clock.
 CLOCK_OFF = 2.0
-NUMBERS = re.compile(r"([0-9]{1,18})")
 # Seconds to wait for the cluster before the page is shown without it.
 PATIENCE = 3.0
 
@@ -67,27 +73,39 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerList:
-    """All workers, and one page of those that match."""
+    """All workers, their groups, the largest first, and one page of those that match."""
 
     everyone: Group
     groups: Sequence[Group]
-    page: ListPage[RegisteredWorker]
+    table: SortedTable[RegisteredWorker]
 
     @property
     def is_long(self) -> bool:
         """Whether groups are shown before the workers."""
-        return len(self.everyone.workers) > PAGE and len(self.groups) > 1
+        return len(self.everyone.workers) > ROWS_A_PAGE and len(self.groups) > 1
 
 
 def make_worker_list(
-    workers: Sequence[RegisteredWorker], roles: str | None, state: str | None, page: int
+    workers: Sequence[RegisteredWorker],
+    roles: str | None,
+    state: str | None,
+    query: TableQuery,
+    ids: Collection[int] = (),
 ) -> WorkerList:
-    """Sort and group workers, and return the page of those with the roles and the state."""
-    known = sorted(workers, key=lambda worker: (roles_of(worker), _natural_sort_key(worker.name), worker.id))
-    selected = [each for each in known if roles in {None, roles_of(each)} and state in {None, each.state}]
+    """Sort and group workers, and return the page of those with the roles, the state and the ids, if given."""
+    chosen = [each for each in workers if not ids or each.id in ids]
+    selected = [each for each in chosen if roles in {None, roles_of(each)} and state in {None, each.state}]
+    groups = sorted(_group_workers(workers), key=lambda group: (-len(group.workers), natural_key(group.roles or "")))
     return WorkerList(
-        everyone=Group(roles=None, workers=known), groups=_group_workers(known), page=page_of(selected, page, PAGE)
+        everyone=Group(roles=None, workers=workers),
+        groups=groups,
+        table=sorted_table(COLUMNS, selected, query, name=lambda worker: worker.name, default="state"),
     )
+
+
+def fullest(worker: RegisteredWorker) -> float:
+    """Return the largest used share of a worker's slots, processors and memory."""
+    return max(len(worker.running_tasks) / worker.slots, worker.cpu or 0, worker.memory or 0)
 
 
 def roles_of(worker: RegisteredWorker) -> str:
@@ -110,10 +128,28 @@ def _group_workers(workers: Sequence[RegisteredWorker]) -> list[Group]:
     return [Group(roles=roles, workers=members) for roles, members in by_roles.items()]
 
 
-def _natural_sort_key(name: str) -> list[tuple[int, str]]:
-    """Return a sort key by the numbers in a name: `worker-2` comes before `worker-10`."""
-    pieces = NUMBERS.split(name)
-    return [(int(piece) if index % 2 else 0, piece) for index, piece in enumerate(pieces)]
+COLUMNS: Sequence[Column[RegisteredWorker]] = (
+    Column(
+        name="worker", label="Worker", key=lambda worker: natural_key(worker.name), is_number=False, smallest_first=True
+    ),
+    Column(
+        name="state",
+        label="State",
+        key=lambda worker: STATES.index(worker.state),
+        is_number=False,
+        smallest_first=True,
+    ),
+    Column(name="tasks", label="Running tasks", key=lambda worker: len(worker.running_tasks), is_number=False),
+    Column(name="load", label="Load", key=fullest, is_number=False),
+    Column(name="roles", label="Roles", key=roles_of, is_number=False, smallest_first=True),
+    Column(
+        name="heartbeat",
+        label="Last heartbeat",
+        key=lambda worker: worker.heartbeat_at,
+        is_number=False,
+        smallest_first=True,
+    ),
+)
 
 
 def _mean(shares: Sequence[float]) -> float | None:

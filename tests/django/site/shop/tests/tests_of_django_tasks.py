@@ -110,11 +110,11 @@ class Tasks(TestCase):
         self.assertIs(lost.exception_class, HandlerError)
 
     def test_signals_are_sent_at_each_start_and_at_the_end(self) -> None:
-        heard: list[tuple[str, str, int]] = []
+        output: list[tuple[str, str, int]] = []
 
         def hear(signal: object, task_result: Any, **_rest: object) -> None:
             names = {task_enqueued: "enqueued", task_started: "started", task_finished: "finished"}
-            heard.append((names[signal], str(task_result.status), task_result.attempts))
+            output.append((names[signal], str(task_result.status), task_result.attempts))
 
         for signal in (task_enqueued, task_started, task_finished):
             signal.connect(hear)
@@ -126,9 +126,9 @@ class Tasks(TestCase):
             run_tasks(raising=False)
 
         self.assertEqual(
-            heard[:3], [("enqueued", "READY", 0), ("started", "RUNNING", 1), ("finished", "SUCCESSFUL", 1)]
+            output[:3], [("enqueued", "READY", 0), ("started", "RUNNING", 1), ("finished", "SUCCESSFUL", 1)]
         )
-        self.assertEqual(heard[4:], [*(("started", "RUNNING", n) for n in range(1, 6)), ("finished", "FAILED", 5)])
+        self.assertEqual(output[4:], [*(("started", "RUNNING", n) for n in range(1, 6)), ("finished", "FAILED", 5)])
 
     def test_arguments_arrive_in_their_json_form(self) -> None:
         result = echo.enqueue(pair=(1, 2), nothing=None)

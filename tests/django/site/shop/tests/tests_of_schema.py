@@ -44,28 +44,28 @@ class Schema(SimpleTestCase):
         self.assertEqual(steps, [ROLECALL.read().numbered[-1].label])
 
     def test_models_and_migrations_agree(self) -> None:
-        self.assertIn("No changes detected", said("makemigrations", "--check", "--dry-run"))
+        self.assertIn("No changes detected", output_of("makemigrations", "--check", "--dry-run"))
 
     def test_migration_plan_describes_the_schema_change(self) -> None:
         MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
         self.addCleanup(migrate)
 
-        self.assertIn("Bring Rolecall's schema to 00", said("migrate", "--plan"))
+        self.assertIn("Bring Rolecall's schema to 00", output_of("migrate", "--plan"))
         with self.assertRaises(SystemExit):
-            said("migrate", "--check")
+            output_of("migrate", "--check")
 
     def test_up_to_date_database_has_no_migrations_to_apply(self) -> None:
-        self.assertIn("No migrations to apply", said("migrate"))
+        self.assertIn("No migrations to apply", output_of("migrate"))
 
     def test_script_of_the_migration_contains_the_whole_schema(self) -> None:
-        self.assertIn("create table rolecall.tasks", said("sqlmigrate", "rolecall", "0001"))
+        self.assertIn("create table rolecall.tasks", output_of("sqlmigrate", "rolecall", "0001"))
 
     def test_schema_migration_is_irreversible_and_tasks_are_kept(self) -> None:
         stored = client.enqueue(send_receipt, order_id=1)
         self.addCleanup(client.delete_chains, stored.id)
 
         with self.assertRaisesMessage(IrreversibleError, "it may contain tasks"):
-            said("migrate", "rolecall", "zero")
+            output_of("migrate", "rolecall", "zero")
         self.assertTrue(Task.objects.filter(pk=stored.id).exists())
 
     def test_outdated_function_is_reported_and_replaced(self) -> None:
@@ -73,14 +73,14 @@ class Schema(SimpleTestCase):
 
         [problem] = [each for each in run_checks(databases=["default"]) if each.id == "rolecall.W001"]
         self.assertIn("functions", problem.msg)
-        said("migrate")
+        output_of("migrate")
         self.assertTrue(self.has_function())
 
     def test_database_without_migrations_has_the_schema_too(self) -> None:
         self.drop_function()
 
         with self.settings(MIGRATION_MODULES={"rolecall": None, "shop": None}):
-            said("migrate", "--run-syncdb")
+            output_of("migrate", "--run-syncdb")
 
         self.assertTrue(self.has_function())
 
@@ -88,7 +88,7 @@ class Schema(SimpleTestCase):
         self.drop_function()
         MigrationRecorder(connection).record_unapplied("rolecall", "0001_schema")
 
-        said("migrate", "shop")
+        output_of("migrate", "shop")
 
         self.assertFalse(self.has_function())
 
@@ -96,7 +96,7 @@ class Schema(SimpleTestCase):
         stored = client.enqueue(send_receipt, order_id=1)
         self.addCleanup(client.delete_chains, stored.id)
 
-        said("flush", "--no-input")
+        output_of("flush", "--no-input")
 
         self.assertTrue(Task.objects.filter(pk=stored.id).exists())
 
@@ -107,13 +107,13 @@ class OtherDatabase(SimpleTestCase):
     databases = frozenset({"default", "other"})
 
     def test_other_database_is_not_changed_and_its_migrations_are_reversible(self) -> None:
-        said("migrate", "rolecall", "zero", "--database", "other")
-        said("migrate", "rolecall", "--database", "other")
+        output_of("migrate", "rolecall", "zero", "--database", "other")
+        output_of("migrate", "rolecall", "--database", "other")
 
         self.assertEqual(connections["other"].introspection.table_names(include_views=True).count("all_tasks"), 0)
 
 
-def said(*words: str) -> str:
+def output_of(*words: str) -> str:
     out = StringIO()
     call_command(*words, stdout=out)
     return out.getvalue()

@@ -43,10 +43,10 @@ class Settings(SimpleTestCase):
             database_alias()
 
     def test_pool_uses_the_database_of_the_django_connection(self) -> None:
-        said = conninfo_to_dict(database_dsn())
+        output = conninfo_to_dict(database_dsn())
 
-        self.assertEqual(said["dbname"], connections["default"].settings_dict["NAME"])
-        self.assertEqual(said["user"], connections["default"].settings_dict["USER"])
+        self.assertEqual(output["dbname"], connections["default"].settings_dict["NAME"])
+        self.assertEqual(output["user"], connections["default"].settings_dict["USER"])
 
     def test_server_options_are_passed_on_and_django_options_are_not(self) -> None:
         options = {
@@ -59,12 +59,12 @@ class Settings(SimpleTestCase):
         before = connections["default"].settings_dict["OPTIONS"]
         connections["default"].settings_dict["OPTIONS"] = options
         try:
-            said = conninfo_to_dict(database_dsn())
+            output = conninfo_to_dict(database_dsn())
         finally:
             connections["default"].settings_dict["OPTIONS"] = before
 
-        self.assertEqual((said["options"], said["sslmode"]), ("-c search_path=shop -c role=crew", "require"))
-        self.assertNotIn("pool", said)
+        self.assertEqual((output["options"], output["sslmode"]), ("-c search_path=shop -c role=crew", "require"))
+        self.assertNotIn("pool", output)
 
 
 class Words(SimpleTestCase):

@@ -8,6 +8,7 @@ from django.test import TestCase
 from rolecall import InvalidDeclaration, InvalidPayload
 from rolecall.django import app, client
 from rolecall.django.models import Schedule, Task
+from rolecall.django.project import program
 from rolecall.testing.django import run_tasks
 from shop.models import Order
 from shop.tasks import count_apart, count_orders, refuse, send_receipt, send_reminder, session
@@ -50,6 +51,12 @@ class Enqueued(TestCase):
         self.assertEqual(client.get(stored).status, "ready")
         self.assertEqual(client.cancel(stored.id), {stored.id: "cancelled"})
 
+    def test_app_cannot_run_without_the_program(self) -> None:
+        with self.assertRaisesMessage(InvalidDeclaration, "use rolecall.django.worker:app"):
+            app.check()
+
+        program.check()
+
     def test_models_of_tasks_and_schedules_are_read_only(self) -> None:
         client.enqueue(send_receipt, order_id=1)
         [task] = Task.objects.all()
@@ -61,12 +68,12 @@ class Enqueued(TestCase):
             Task.objects.update(role="mine")
 
     def test_after_commit_call_is_a_django_on_commit_callback(self) -> None:
-        heard: list[str] = []
+        output: list[str] = []
         with self.captureOnCommitCallbacks(execute=True), client.transaction() as psycopgs:
             psycopgs.execute("select 1")
-            client.after_commit(lambda: heard.append("committed"))
+            client.after_commit(lambda: output.append("committed"))
 
-        self.assertEqual(heard, ["committed"])
+        self.assertEqual(output, ["committed"])
 
     def test_handler_declared_too_late_for_workers_is_rejected(self) -> None:
         with self.assertRaisesMessage(InvalidDeclaration, "make declarations before that"):

@@ -113,7 +113,7 @@ class MenuCache:
         return self._menus[key]
 
     def offered_products(self, store: WorldStore, step: int) -> set[str]:
-        """Return the ids of all products on a store's menu at a step that somebody may buy."""
+        """Return the ids of all products on a store's menu at a step that a customer can buy."""
         listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
         return {each.placement.id for each in listings if not _is_on_no_list(each.placement, store)}
 
@@ -167,7 +167,7 @@ class MenuCache:
 
 
 def _is_on_no_list(placement: Placement, store: WorldStore) -> bool:
-    """Return whether a product is on neither list: stores for everybody have separate lists for patients and others."""
+    """Return whether a product is on neither list: some stores have separate lists for patients and others."""
     return store.kind is StoreKind.BOTH and placement.medical_only and placement.adult_only
 
 

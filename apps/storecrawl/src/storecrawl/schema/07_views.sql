@@ -1,0 +1,79 @@
+-- Statistics to read. Each view is refreshed concurrently, so it has a unique index and is populated at once.
+
+create materialized view storecrawl.brand_counts_by_state as
+select
+    coalesce(store.state, '') as state,
+    product.brand,
+    count(distinct product.store_id) as stores,
+    count(*) as products,
+    count(*) filter (where product.in_stock) as products_in_stock
+from storecrawl.products as product
+join storecrawl.stores as store on store.id = product.store_id
+where product.brand is not null
+    and product.availability <> 'removed_from_menu'
+group by coalesce(store.state, ''), product.brand;
+
+create unique index brand_counts_by_state_key on storecrawl.brand_counts_by_state (state, brand);
+
+create materialized view storecrawl.category_price_statistics as
+with prices as (
+    select
+        coalesce(store.state, '') as state,
+        coalesce(product.category, '') as category,
+        least(variant.price_rec_cents, variant.special_rec_cents) as rec_cents,
+        least(variant.price_med_cents, variant.special_med_cents) as med_cents,
+        variant.is_on_special
+    from storecrawl.variants as variant
+    join storecrawl.products as product on product.id = variant.product_id
+    join storecrawl.stores as store on store.id = product.store_id
+    where variant.listed
+        and product.availability <> 'removed_from_menu'
+)
+select
+    state,
+    category,
+    count(*) as variants,
+    count(*) filter (where is_on_special) as variants_on_special,
+    min(coalesce(rec_cents, med_cents)) as lowest_cents,
+    percentile_disc(0.5) within group (order by coalesce(rec_cents, med_cents)) as median_cents,
+    round(avg(coalesce(rec_cents, med_cents)))::bigint as average_cents,
+    max(coalesce(rec_cents, med_cents)) as highest_cents
+from prices
+where coalesce(rec_cents, med_cents) is not null
+group by state, category;
+
+create unique index category_price_statistics_key on storecrawl.category_price_statistics (state, category);
+
+create materialized view storecrawl.store_product_counts as
+select
+    store.id as store_id,
+    count(product.id) filter (where product.availability <> 'removed_from_menu') as products,
+    count(product.id) filter (where product.in_stock) as products_in_stock,
+    count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
+    count(distinct product.brand) filter (where product.availability <> 'removed_from_menu') as brands,
+    max(product.last_fetched_at) as last_fetched_at
+from storecrawl.stores as store
+left join storecrawl.products as product on product.store_id = store.id
+group by store.id;
+
+create unique index store_product_counts_key on storecrawl.store_product_counts (store_id);
+
+create materialized view storecrawl.price_history_by_day as
+select distinct on (product_id, option, utc.day)
+    product_id,
+    option,
+    utc.day,
+    price_rec_cents,
+    price_med_cents,
+    special_rec_cents,
+    special_med_cents,
+    in_stock,
+    captured_at
+from storecrawl.captured_variants
+cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
+order by product_id, option, utc.day, captured_at desc, payload_id desc;
+
+comment on materialized view storecrawl.price_history_by_day is
+    'The last captured prices of each option on each UTC day.';
+
+create unique index price_history_by_day_key on storecrawl.price_history_by_day (product_id, option, day);

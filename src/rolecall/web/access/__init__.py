@@ -1,0 +1,1 @@
+"""Who sends a request: tokens, logins, passwords and sessions."""

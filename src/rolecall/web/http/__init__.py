@@ -1,0 +1,1 @@
+"""HTTP for all routes: limits, rates, errors, events and headers. Nothing here knows tasks or services."""

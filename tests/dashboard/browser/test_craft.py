@@ -1,0 +1,110 @@
+"""The craft of the pages: their width and length, the keyboard, and rows that hold still."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.dashboard.browser.conftest import Visit
+from tests.dashboard.crowd import LONG_ERROR, declare_roles, fail_at_length, join_workers
+from tests.sql.engine import Engine
+
+WIDTH = "document.scrollingElement.scrollWidth"
+LENGTH = "document.scrollingElement.scrollHeight"
+TAB_STOPS = """[...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+    .filter(each => !each.disabled && each.type !== "hidden" && each.checkVisibility({ visibilityProperty: true })).length"""
+
+
+async def picture(page: Page, folder: Path, width: int) -> None:
+    name = re.sub(r"\W+", "-", page.url.partition("//")[2].partition("/")[2]) or "overview"
+    await page.screenshot(path=folder / f"crowd-{name}-{width}.png", full_page=True)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_long_error_does_not_widen_any_page(pool: Engine, visit: Visit, pictures: Path, width: int) -> None:
+    seen = fail_at_length(pool)
+    page = await visit("/login", width=width)
+    paths = [
+        "/",
+        "/tasks?state=failed",
+        f"/tasks/{seen.failed_id}",
+        f"/tasks/{seen.parent_id}",
+        f"/tasks/{seen.parent_id}/tree",
+        "/chains",
+        f"/chains/{seen.chain_id}",
+        "/schedules",
+        f"/schedules/{seen.schedule_id}",
+        f"/admin/workers/{seen.worker_id}",
+    ]
+    widths, shown = {}, set()
+    for path in paths:
+        await page.goto(path)
+        await picture(page, pictures, width)
+        widths[path] = await page.evaluate(WIDTH)
+        shown |= {path} if LONG_ERROR[:100] in (await page.content()) else set()
+
+    assert {path: wide for path, wide in widths.items() if wide > width} == {}
+    assert len(shown) >= 7
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_no_page_is_longer_than_5000_pixels_with_500_roles(
+    pool: Engine, visit: Visit, pictures: Path, width: int
+) -> None:
+    declare_roles(pool, 500)
+    join_workers(pool, 60)
+    page = await visit("/login", width=width)
+    lengths = {}
+    for path in ("/", "/tasks", "/chains", "/jobs", "/schedules", "/admin/workers", "/roles", "/capacity", "/audit"):
+        await page.goto(path)
+        await picture(page, pictures, width)
+        lengths[path] = await page.evaluate(LENGTH)
+
+    assert {path: long for path, long in lengths.items() if long > 5_000} == {}
+
+
+async def test_overview_of_204_roles_has_fewer_than_150_tab_stops(pool: Engine, visit: Visit) -> None:
+    declare_roles(pool, 204)
+
+    page = await visit("/")
+
+    assert await page.evaluate(TAB_STOPS) < 150
+
+
+async def test_question_mark_shows_the_keyboard_shortcuts(pool: Engine, visit: Visit) -> None:
+    page = await visit("/tasks")
+
+    await page.keyboard.press("?")
+
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+async def test_j_and_k_move_between_rows_and_enter_opens_one(pool: Engine, visit: Visit) -> None:
+    first = pool.enqueue("sums", handler="add")
+    pool.enqueue("sums", handler="add")
+    page = await visit("/tasks")
+
+    for key in ("j", "j", "k", "j"):
+        await page.keyboard.press(key)
+    await page.keyboard.press("Enter")
+
+    await page.wait_for_url(f"**/tasks/{first}")
+
+
+async def test_rows_under_the_pointer_hold_still_until_it_leaves(pool: Engine, visit: Visit) -> None:
+    page = await visit("/")
+    row = page.locator("#role-sums")
+    ready = page.locator(".figure", has_text="can run now").locator("dd").first
+    await row.hover()
+
+    # Both parts are refreshed at the same pace: at the second refresh of one, the other had its turn.
+    for number in (1, 2):
+        pool.enqueue("sums", handler="add")
+        await expect(ready).to_have_text(str(number))
+    assert await row.locator("td[data-label=Ready]").text_content() == "0"
+    await page.mouse.move(0, 0)
+
+    await expect(row.locator("td[data-label=Ready]")).to_have_text("2")
