@@ -47,7 +47,7 @@ def _dev(*words: str) -> list[str]:
 
 
 def _tests(name: str, *words: str) -> Step:
-    return Step(name, _dev(*words), again=_dev(*words, "--last-failed", "-n", "1"))
+    return Step(name, _dev(*words), again=_dev(*words, "--last-failed", "--last-failed-no-failures", "none", "-n", "1"))
 
 
 STEPS = (

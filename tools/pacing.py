@@ -24,8 +24,8 @@ from _pytest.terminal import TerminalReporter
 from tools.durations import OWN, SHARED, Cost, Durations, by_folder, in_words
 
 FAST_SECONDS = 165.0
-TELL_EVERY = 20.0
-TELLING = 0.02
+REPORT_EVERY = 20.0
+MARGIN = 0.02
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,13 +67,13 @@ class Fast:
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         return True if collection_path in self._left_out else None
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return the deselected files, by folder."""
-        kept = {folder: len(names) for folder, names in by_folder(self.chosen.files).items()}
+        chosen = Counter({folder: len(names) for folder, names in by_folder(self.chosen.files).items()})
         parts = [
-            f"{folder} ({len(names) - kept[folder]} of {len(names)})"
+            f"{folder} ({len(names) - chosen[folder]} of {len(names)})"
             for folder, names in sorted(by_folder(self.known.files).items())
-            if len(names) > kept[folder]
+            if len(names) > chosen[folder]
         ]
         tests = self.known.tests() - self.chosen.tests()
         unknown = f", and {len(self._unknown)} files that are not recorded" if self._unknown else ""
@@ -114,14 +114,14 @@ class Pacing:
         self._failed = 0
         self._number = 0
         self._expected: Counter[str] = Counter()
-        self._began = self._told = time.monotonic()
+        self._began = self._reported_at = time.monotonic()
         reporter.showfspath = config.get_verbosity() > 0
 
     def pytest_sessionstart(self) -> None:
         option = self._config.option
         fast = self._config.pluginmanager.get_plugin("rolecall-fast")
         if isinstance(fast, Fast):
-            self._say(fast.told())
+            self._say(fast.summary())
         expected = fast.chosen if isinstance(fast, Fast) else self._known.below(self._places())
         if expected.files and not (option.keyword or option.markexpr or option.collectonly):
             cores = os.cpu_count() or 1
@@ -157,7 +157,7 @@ class Pacing:
             self._say(f"FAILED {report.nodeid} ({report.when}, {report.duration:.1f} s)")
         if report.when == "teardown":
             self._tests[file] += 1
-            self._tell_progress()
+            self._report_progress()
 
     def _expect(self, ids: Sequence[str]) -> None:
         self._number = len(ids)
@@ -191,15 +191,15 @@ class Pacing:
         one_test = any("::" in place for place in self._places())
         return bool(option.fast or option.rest or option.keyword or option.markexpr or one_test)
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         now = time.monotonic()
         done = self._tests.total()
-        if now - self._told < TELL_EVERY or not self._number:
+        if now - self._reported_at < REPORT_EVERY or not self._number:
             return
-        self._told = now
+        self._reported_at = now
         share = done / self._number
         # The first tests wait for servers and templates, and are not representative.
-        left = in_words((now - self._began) * (1 - share) / share) + " left" if share >= TELLING else "just begun"
+        left = in_words((now - self._began) * (1 - share) / share) + " left" if share >= MARGIN else "just begun"
         failed = f"{self._failed} failed, " if self._failed else ""
         self._say(f"{share:4.0%}  {done:,} of {self._number:,} tests, {failed}{left}")
 
