@@ -8,7 +8,8 @@ marks functions for callers outside of the engine.
 Each file has one subject. It is named after its first object, or has a name that no object has. An internal function
 is in the file that calls it; functions that several files call are in a file with only such functions.
 
-Lines have at most 110 columns.
+Lines have at most 110 columns. Code is ASCII, because a database may have any encoding. Strings with backslashes have
+the form e'...' or $re$...$re$: the meaning of '...' depends on the setting standard_conforming_strings.
 
 A function that disables a kind of plan must also disable JIT: before Postgres 18, a disabled plan without an
 alternative costs 1e10, so each call would be compiled, which takes a tenth of a second.
@@ -41,6 +42,7 @@ CATCHES_ALL = re.compile(r"\bwhen\s+others\b", re.IGNORECASE)
 CAUGHT = re.compile(r"sqlstate\s+'(\w{5})'", re.IGNORECASE)
 RAISED = re.compile(r"'(RC\d{3})'")
 CODE = re.compile(r"\bRC\d{3}\b")
+STRING = re.compile(r"(?<!\w)(e?)'((?:[^']|'')*)'|\$(\w+)\$(?:(?!\$\w*\$).)*\$\3\$", re.IGNORECASE | re.DOTALL)
 SAME_AS = re.compile(r"\bas `?(\w+)`?")
 NOTHING_OF = re.compile(r"\bnothing of `?(\w+)`?")
 
@@ -55,6 +57,7 @@ def offences(root: Path) -> Iterator[Offence]:
         yield from clock_offences(file, text)
         if not place.is_relative_to(MIGRATIONS):
             yield from width_offences(file, text)
+            yield from text_offences(file, text)
     engine = Engine.read(root)
     for sql_object in engine.objects:
         for wrong in (
@@ -81,6 +84,16 @@ def width_offences(file: Path, text: str) -> Iterator[Offence]:
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MOST_COLUMNS:
             yield Offence(file, number, f"the line has {len(line)} columns, more than {MOST_COLUMNS}")
+
+
+def text_offences(file: Path, text: str) -> Iterator[Offence]:
+    code = without_comments(text)
+    for found in re.finditer(r"[^\x00-\x7f]+", code):
+        yield Offence(file, line_of(code, found.start()), f"{found[0]} does not exist in every encoding")
+    for found in STRING.finditer(code):
+        if "\\" in (found[2] or "") and not found[1]:
+            wrong = f"{found[0]} must be e'...' or $re$...$re$, because it has a backslash"
+            yield Offence(file, line_of(code, found.start()), wrong)
 
 
 def header_faults(sql_object: SqlObject) -> Iterator[str]:

@@ -43,6 +43,8 @@ def test_file_in_the_house_style_has_no_violation(tmp_path: Path, seed: Seed) ->
             5,
             "needs `set jit = off`",
         ),
+        ("rolecall.clock()", "rolecall.clock(), 'é'", 8, "é does not exist in every encoding"),
+        ("rolecall.clock()", r"rolecall.clock(), '\d'", 8, "because it has a backslash"),
         ("which no test can set", "which no test can set " + "x" * 60, 8, "has 132 columns, more than 110"),
     ],
 )

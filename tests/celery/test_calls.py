@@ -120,7 +120,7 @@ def test_invalid_arguments_are_reported_at_the_call(shop: ModuleType) -> None:
 def test_value_that_would_arrive_changed_is_rejected(shop: ModuleType) -> None:
     with pytest.raises(InvalidPayload, match="x has the type Decimal, which JSON would change: annotate"):
         shop.add.delay(Decimal(1), 2)
-    with pytest.raises(InvalidPayload, match="y is a datetime"):
+    with pytest.raises(InvalidPayload, match="y has the type datetime"):
         (shop.add.s(1, 1) | shop.add.s(MOMENT)).delay()
 
 

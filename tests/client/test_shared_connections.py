@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from rolecall.db import connect
+from rolecall.db import pools
 from tests.client.conftest import Face, Kind
 
 
@@ -41,13 +41,13 @@ async def messages_of_a_call(face: Face) -> list[str]:
 
 
 async def test_recently_used_connection_is_not_checked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "CHECK_AFTER", 3600)
+    monkeypatch.setattr(pools, "CHECK_AFTER", 3600)
 
     assert len(await messages_of_a_call(face)) == 1
 
 
 async def test_idle_connection_is_checked(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "CHECK_AFTER", 0)
+    monkeypatch.setattr(pools, "CHECK_AFTER", 0)
 
     assert len(await messages_of_a_call(face)) > 1
 
@@ -55,7 +55,7 @@ async def test_idle_connection_is_checked(face: Face, monkeypatch: pytest.Monkey
 async def test_connection_just_closed_by_the_server_is_replaced_silently(
     kind: Kind, database: str, connection: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "CHECK_AFTER", 3600)
+    monkeypatch.setattr(pools, "CHECK_AFTER", 3600)
     face = Face(kind, database)
     async with lent(face) as ours:
         pid = ours.info.backend_pid

@@ -53,6 +53,7 @@ class Scenery:
     handler: str = "post_letter"
     name: str = "letters"
     session_id: str = "0123456789abcdef"
+    verb: str = "mute"
 
     def more(self) -> list[str]:
         """The URLs of pages whose query changes what they show."""

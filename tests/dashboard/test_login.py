@@ -169,11 +169,3 @@ def test_next_parameter_never_leads_to_another_host(root: str, start: str, rest:
 @pytest.mark.parametrize("wanted", ["/", "/tasks", "/tasks?state=failed&text=a%20b", "/tasks/7#log"])
 def test_next_parameter_can_lead_to_any_dashboard_page(wanted: str) -> None:
     assert own_address("", wanted) == wanted
-
-
-async def test_fragment_refresh_without_a_cookie_redirects_the_page_to_the_login(door: Door, pool: Engine) -> None:
-    assert pool.value("select 1") == 1
-
-    answer = await door.client.get("/admin/workers", headers={"hx-request": "true"})
-
-    assert (answer.status_code, answer.headers["hx-redirect"]) == (401, "/login?next=/admin/workers")

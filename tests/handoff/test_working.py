@@ -59,7 +59,7 @@ async def test_first_log_line_of_a_worker_names_the_handoff(
             await until(lambda: HANDED in caplog.text)
     assert ", by hand-off" in caplog.text
     first = next(line for line in caplog.messages if line.startswith("Starting worker ada"))
-    assert first.endswith("for role: all, by hand-off")
+    assert first.endswith("for role: all (slots: 1), by hand-off")
 
 
 async def test_idle_worker_gets_a_task_without_querying_postgres(app: Bench, link: RedisLink, server: Broker) -> None:

@@ -354,10 +354,10 @@ declare
 begin
     if v_line like 'Traceback (%' then
         -- Programs other than our workers may store a traceback only: its last line is the error.
-        v_line := left(substring(rtrim(p_error, e' \n') from '[^\n]*$'), 600);
+        v_line := left(substring(rtrim(p_error, e' \n') from $re$[^\n]*\Z$re$), 600);
     end if;
     type := split_part(v_line, ': ', 1);
-    if type ~ '[^\w.]' then
+    if type ~ $re$[^\w.]$re$ then
         type := null;
         message := rolecall.normalize_message(v_line);
     else
@@ -383,30 +383,36 @@ language plpgsql
 immutable
 as $$
 declare
+    -- Control characters stand for the digits of a status while other digits are replaced. They exist in
+    -- every encoding, as do the escapes of the quotes below.
+    v_hidden constant text := e'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f\x10';
     v_text text := p_message;
     v_status text;
 begin
     if strpos(v_text, 'rror ''') > 0 then
         -- httpx quotes the status: Client error '404 Not Found' for url 'https://...'
-        v_text := regexp_replace(v_text, '(rror )''(\d\d\d [^'']*)''', '\1\2');
+        v_text := regexp_replace(v_text, $re$(rror )'(\d\d\d [^']*)'$re$, $re$\1\2$re$);
     end if;
-    v_status := substring(v_text from '(?i)(?:http|status|code|rror)[ :=]{1,2}[1-5][0-9][0-9](?![\w.-])');
+    v_status := substring(
+        v_text from $re$(?i)(?:http|status|code|rror)[ :=]{1,2}[1-5][0-9][0-9](?![\w.-])$re$
+    );
     if v_status is not null then
-        v_text := replace(v_text, v_status, translate(v_status, '0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'));
+        v_text := replace(v_text, v_status, translate(v_status, '0123456789', v_hidden));
     end if;
-    if v_text ~ '[''"`“]' then
+    if v_text ~ $re$['"`\u201c]$re$ then
         v_text := regexp_replace(
-            v_text, $re$\Y'[^']*'|\Y"[^"]*[^a-z_"][^"]*"|\Y"[a-z]*"|`[^`]*`|“[^”]*”$re$, '*', 'g'
+            v_text,
+            $re$\Y'[^']*'|\Y"[^"]*[^a-z_"][^"]*"|\Y"[a-z]*"|`[^`]*`|\u201c[^\u201d]*\u201d$re$, '*', 'g'
         );
     end if;
     v_text := regexp_replace(
         v_text, $re$[^\s,;()\[\]<>='"]*(?:[0-9@]|://)[^\s,;()\[\]<>='"]*$re$, '*', 'g'
     );
     if v_text ~ '[a-f]{6}|[A-F]{6}' then
-        v_text := regexp_replace(v_text, '\m(?:[a-f]{6,}|[A-F]{6,})\M', '*', 'g');
+        v_text := regexp_replace(v_text, $re$\m(?:[a-f]{6,}|[A-F]{6,})\M$re$, '*', 'g');
     end if;
-    v_text := regexp_replace(v_text, '\*(?:[\s,;:=/|&-]*\*)+', '*', 'g');
-    return translate(left(v_text, 200), '⁰¹²³⁴⁵⁶⁷⁸⁹', '0123456789');
+    v_text := regexp_replace(v_text, $re$\*(?:[\s,;:=/|&-]*\*)+$re$, '*', 'g');
+    return translate(left(v_text, 200), v_hidden, '0123456789');
 end
 $$;
 
@@ -424,12 +430,12 @@ declare
     v_path text;
 begin
     for n in reverse cardinality(v_frames)..2 loop
-        v_path := replace(split_part(v_frames[n], '"', 1), '\', '/');
+        v_path := replace(split_part(v_frames[n], '"', 1), e'\\', '/');
         if v_path not like '%-packages/%' and v_path not ilike '%/lib/python%' and v_path not like '<%' then
             return substring(v_path from '[^/]+/[^/]+$|[^/]+$')
                 || ' in ' || split_part(split_part(v_frames[n], ', in ', 2), e'\n', 1);
         end if;
     end loop;
-    return substring(p_error from 'PL/pgSQL function ([^\s(]+)');
+    return substring(p_error from $re$PL/pgSQL function ([^\s(]+)$re$);
 end
 $$;

@@ -78,7 +78,7 @@ begin
             v_item ->> 'name', quote_literal(template)
         ))
         from unnest(array[v_item ->> 'key', v_item ->> 'dedupe_key']) as template
-        where length(template) not between 1 and 200 or template !~ '^([^{}]|\{[^{}]+\})*$';
+        where length(template) not between 1 and 200 or template !~ '^([^{}]|[{][^{}]+[}])*$';
     end loop;
 end
 $$;
@@ -306,7 +306,7 @@ as $$
         ) as inner_part (name, value)
     )
     select array(
-        select distinct regexp_replace(place, '\.(anyOf|oneOf|allOf)\.\d+', '', 'g') as place
+        select distinct regexp_replace(place, '[.](anyOf|oneOf|allOf)[.][0-9]+', '', 'g') as place
         from part
         where value @> '{"writeOnly": true}'
         order by place
@@ -323,7 +323,7 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select array(
-        select regexp_replace(place, '^\$\.\d+\.', '')
+        select regexp_replace(place, '^[$][.][0-9]+[.]', '')
         from unnest(rolecall.hidden_places(p_handler.hiding)) as place
         except
         select substr(place, 3)

@@ -19,7 +19,7 @@ begin
     select
         found.proowner = current_user::regrole as is_owners,
         case
-            when path.setting is not null then path.setting ~ ',\s*"?pg_temp"?$'
+            when path.setting is not null then path.setting ~ $re$,\s*"?pg_temp"?\Z$re$
             else not (
                 has_function_privilege(session_user, found.oid, 'execute')
                 and has_schema_privilege(session_user, found.pronamespace, 'usage')

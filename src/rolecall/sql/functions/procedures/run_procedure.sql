@@ -155,6 +155,6 @@ as $$
         p_message,
         'detail: ' || nullif(p_detail, ''),
         'hint: ' || nullif(p_hint, ''),
-        'context: ' || nullif(regexp_replace(p_context, '\n[^\n]*rolecall\.call_procedure\(.*$', ''), '')
+        'context: ' || nullif(regexp_replace(p_context, e'\n[^\n]*rolecall[.]call_procedure[(].*$', ''), '')
     ), 16000)
 $$;

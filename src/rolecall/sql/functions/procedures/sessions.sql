@@ -14,7 +14,9 @@ as $$
             true
         )
     from pg_catalog.pg_stat_activity as session
-    cross join regexp_match(session.application_name, '^rolecall:worker:(\d{1,18}):task:(\d{1,18})$') as part
+    cross join regexp_match(
+        session.application_name, '^rolecall:worker:([0-9]{1,18}):task:([0-9]{1,18})$'
+    ) as part
     cross join lateral (select part[1]::bigint as worker_id, part[2]::bigint as task_id) as named
     left join rolecall.workers as worker on worker.id = named.worker_id
     where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
@@ -32,7 +34,7 @@ as $$
     select session.pid, part[1]::bigint, part[2]::bigint
     from pg_catalog.pg_stat_activity as session
     cross join regexp_match(
-        session.application_name, '^rolecall:worker:(\d{1,18}):finish:(\d{1,18})$'
+        session.application_name, '^rolecall:worker:([0-9]{1,18}):finish:([0-9]{1,18})$'
     ) as part
     where part is not null and session.datname = current_database() and session.pid <> pg_backend_pid()
 $$;

@@ -117,7 +117,7 @@ as $$
         select child.oid,
             regexp_match(
                 pg_get_expr(child.relpartbound, child.oid),
-                '^FOR VALUES FROM \(''(.+)''\) TO \(''(.+)''\)'
+                $re$^FOR VALUES FROM \('(.+)'\) TO \('(.+)'\)$re$
             ) as bounds
         from pg_catalog.pg_inherits as link
         join pg_catalog.pg_class as child on child.oid = link.inhrelid

@@ -23,14 +23,14 @@ declare
 begin
     -- Days last: the lock for dropping a partition lasts until the commit, and no task can finish
     -- meanwhile.
-    for what in select kind from rolecall.retention order by kind like '%\_partitions', kind loop
+    for what in select kind from rolecall.retention order by kind like '%partitions', kind loop
         number := 0;
         loop
             select * into v_row from rolecall.retention where kind = what for update skip locked;
             exit when not found;
             select * into v_batch from rolecall.prune_batch(v_row, v_now, v_bound);
             number := number + v_batch.number;
-            exit when not v_batch.more or (number > 0 and what not like '%\_partitions');
+            exit when not v_batch.more or (number > 0 and what not like '%partitions');
         end loop;
         return next;
     end loop;
