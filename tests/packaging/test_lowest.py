@@ -53,7 +53,7 @@ TESTS = (
     "tests/worker/test_outcomes.py",
 )
 # Deprecations in newer libraries do not fail the tests.
-TOLERATED = ("-W", "default::DeprecationWarning")
+TOLERATED = ("-W", "default::DeprecationWarning", "-W", "default::PendingDeprecationWarning")
 # Messages that older versions do not have: typer's nearest command, and msgspec's reason for a rejected type.
 KIND = "tests/app/test_kinds.py::test_type_whose_values_cannot_be_stored_is_rejected_at_the_declaration"
 NEWER = (
