@@ -41,7 +41,7 @@ app.role(ROLE, max_attempts=ATTEMPTS, timeout=60, retry=exponential(first=5, cap
 
 @app.task("alerts.check", role=ROLE, max_attempts=1)
 async def check(ctx: Context) -> None:
-    """Enqueue messages for what has changed since the last check. A failed check is repeated by the next one."""
+    """Enqueue messages for the changes since the last check. The next check repeats a failed one."""
     settings = read_alerting()
     async with ctx.transaction() as tx:
         changes = await run_async(tx, alerting.announce_problems(settings.after_seconds, OVER_SECONDS))
