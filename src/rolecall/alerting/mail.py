@@ -14,14 +14,14 @@ TIMEOUT_SECONDS = 20.0
 SUBJECTS = {"opened": "Problem", "resolved": "Resolved", "test": "Test"}
 
 
-def mail_of(message: Message, message_id: str, sender: str, receivers: tuple[str, ...]) -> EmailMessage:
+def mail_of(message: Message, sender: str, receivers: tuple[str, ...]) -> EmailMessage:
     """Write a mail. A repeated mail has the same Message-ID, so that mail programs can show it once."""
     mail = EmailMessage()
     mail["Subject"] = f"[Rolecall] {SUBJECTS[message.change]}: {message.title}"
     mail["From"] = sender
     mail["To"] = ", ".join(receivers)
     mail["Date"] = formatdate(localtime=False)
-    mail["Message-ID"] = f"<{message_id}@{sender.rpartition('@')[2]}>"
+    mail["Message-ID"] = f"<{message.id}@{sender.rpartition('@')[2]}>"
     mail["Auto-Submitted"] = "auto-generated"
     since = f"Since {message.since:%Y-%m-%d %H:%M} UTC." if message.since else None
     lines = (message.sentence, message.advice, since, message.url)

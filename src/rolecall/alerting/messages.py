@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+from uuid import uuid4
 
 from rolecall.model.operator.problems import Problem, ProblemChange, ProblemKind
 from rolecall.service import alerts
@@ -28,9 +29,13 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An alert. `subjects` are the roles, handlers or ids of workers, and `url` leads to the dashboard's list."""
+    """An alert, with an id that no other pool uses.
+
+    `subjects` are the roles, handlers or ids of workers, and `url` leads to their list in the dashboard.
+    """
 
     change: Literal["opened", "resolved", "test"]
+    id: str = field(default_factory=lambda: str(uuid4()))
     kind: str
     title: str
     sentence: str

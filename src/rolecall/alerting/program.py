@@ -61,23 +61,23 @@ async def send_test(ctx: Context) -> None:
 
 
 @app.task("alerts.webhook", role=ROLE)
-async def post_webhook(ctx: Context, receiver: str, message: Message) -> None:
+async def post_webhook(receiver: str, message: Message) -> None:
     """Post a message to the webhook with this id."""
     settings = read_alerting()
     url = next((each for each in settings.webhooks if webhook.receiver_id(each) == receiver), None)
     if url is None or settings.webhook_secret is None:
         raise PermanentFailure("the webhook was removed from ROLECALL_ALERT_WEBHOOKS")
-    await webhook.post(url, settings.webhook_secret, ctx.idempotency_key, message)
+    await webhook.post(url, settings.webhook_secret, message)
 
 
 @app.task("alerts.mail", role=ROLE)
-async def send_mail(ctx: Context, message: Message) -> None:
+async def send_mail(message: Message) -> None:
     """Mail a message to all addresses."""
     settings = read_alerting()
     if not settings.mail_to or settings.mail_server is None:
         raise PermanentFailure("the receivers were removed from ROLECALL_ALERT_MAIL_TO")
     sender = settings.mail_from or settings.mail_to[0]
-    written = mail.mail_of(message, ctx.idempotency_key, sender, settings.mail_to)
+    written = mail.mail_of(message, sender, settings.mail_to)
     await mail.send(written, settings.mail_server)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -18,6 +19,8 @@ TEMPORARY = frozenset({408, 425, 429})
 CLIENT_ERRORS = range(400, 500)
 LONGEST_PAUSE = 3_600
 LONGEST_BODY = 200
+# It logs URLs, which may contain secrets.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 def receiver_id(url: str) -> str:
@@ -25,7 +28,7 @@ def receiver_id(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:12]
 
 
-async def post(url: str, secret: str, message_id: str, message: Message) -> None:
+async def post(url: str, secret: str, message: Message) -> None:
     """Post a message. Raises PermanentFailure if the receiver rejects it, and Retry or an error if it may work later.
 
     A repeated message has the same id, so that receivers can ignore it. Redirects are not followed.
@@ -34,9 +37,9 @@ async def post(url: str, secret: str, message_id: str, message: Message) -> None
     body = msgspec.json.encode({"type": f"problem.{message.change}", "timestamp": now, "data": message})
     headers = {
         "content-type": "application/json",
-        "webhook-id": message_id,
+        "webhook-id": message.id,
         "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": Webhook(secret).sign(message_id, now, body.decode()),
+        "webhook-signature": Webhook(secret).sign(message.id, now, body.decode()),
     }
     async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS) as client:
         answer = await client.post(url, content=body, headers=headers)
