@@ -61,3 +61,13 @@ def test_invalid_pattern_is_rejected_in_one_sentence(cli: Run) -> None:
 
 def test_empty_list_states_the_default(cli: Run) -> None:
     assert cli("key-capacities", "list").out == "no capacities: all keys have a capacity of 1\n"
+
+
+def test_busiest_keys_are_listed(cli: Run) -> None:
+    for key in ("tenant:7", "tenant:8", "tenant:7"):
+        cli("enqueue", "add", "--key", key)
+
+    lines = [" ".join(line.split()) for line in cli("key-capacities", "busiest").out.splitlines()]
+
+    assert "tenant:7 1 0 2 0" in lines
+    assert not any("tenant:8" in line for line in lines)

@@ -33,6 +33,22 @@ async def test_key_page_shows_its_holders_and_waiting_tasks(pool: Engine, http: 
     assert card.one("p", class_="links").one("a")["href"] == "/tasks?key=tenant%3A7"
 
 
+async def test_busiest_keys_are_listed_with_their_capacities(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue_many([{"role": "sums", "handler": "add", "key": "tenant:7"}] * 5)
+    pool.enqueue_many([{"role": "sums", "handler": "add", "key": "tenant:8"}] * 2)
+    pool.claim(1)
+
+    section = (await shown(http, "/keys")).one("section", id="busiest")
+
+    rows = section.one("tbody").all("tr")
+    assert [row.text for row in rows] == ["tenant:7 4 1 1 Set", "tenant:8 2 0 1 Set"]
+    assert rows[0].all("a")[1]["href"] == "/tasks?state=ready&key=tenant%3A7"
+
+
+async def test_page_without_crowded_keys_lists_none(http: httpx2.AsyncClient) -> None:
+    assert "Busiest keys" not in (await http.get("/keys")).text
+
+
 async def test_unknown_key_has_the_default_capacity_of_one(http: httpx2.AsyncClient) -> None:
     card = (await shown(http, "/keys?key=new")).one("section", id="key")
 

@@ -30,6 +30,7 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/roles", "role_progress()", {"list"}, ["Roles"]),
     ("/errors", "find_error_groups()", {"list"}, ["Errors", "New since"]),
     ("/keys", "key_capacities()", {"list"}, ["Keys", "Set"]),
+    ("/keys", "busiest_keys()", {"busiest"}, ["Keys", "Capacities"]),
     ("/keys?key=ledger", "keys_now()", {"key"}, ["Capacities", "shop:*"]),
     ("/schedules", "schedules", {"list"}, ["Schedules", "Search"]),
     ("/schedules/{schedule_id}", "slot_offset()", {"planned"}, ["History", "every-minute"]),

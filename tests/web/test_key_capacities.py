@@ -72,6 +72,15 @@ async def test_invalid_pattern_or_capacity_is_rejected(http: httpx2.AsyncClient,
     assert answer.json()["type"] in {"urn:rolecall:invalid-declaration", "urn:rolecall:invalid-request"}
 
 
+async def test_busiest_keys_are_returned_with_their_state(http: httpx2.AsyncClient) -> None:
+    for _ in range(2):
+        await http.post("/api/tasks", json={"handler": "add", "payload": {"a": 1, "b": 2}, "key": "tenant:7"})
+
+    [busiest] = await get(http, f"{ADDRESS}/busiest")
+
+    assert (busiest["key"], busiest["waiting"], busiest["used"], busiest["capacity"]) == ("tenant:7", 2, 0, 1)
+
+
 @pytest.mark.parametrize("pattern", ["a*b", "", "\0", "x" * 201])
 async def test_invalid_pattern_cannot_be_reset(http: httpx2.AsyncClient, pattern: str) -> None:
     assert (await http.delete(ADDRESS, params={"pattern": pattern})).status_code == 422

@@ -234,6 +234,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
                 "key_capacities.show",
                 "Show a key: its capacity, the tasks that hold it, and how many wait.",
             ),
+            Verb("busiest", "key_capacities.busiest", "List the keys for which most due tasks wait."),
             Verb(
                 "set", "key_capacities.set_", "Set the capacity of a key or pattern, overriding the app's declaration."
             ),

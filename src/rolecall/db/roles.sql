@@ -14,7 +14,7 @@ declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
-        'ancestors_of', 'attempts', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'counts',
+        'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'counts',
         'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_tasks', 'history',
         'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rolecall.model.audit import AuditEvent
@@ -46,6 +47,12 @@ class KeyCapacities:
         [now] = await self._database.run(keys.read_states([key]))
         holders = await self._database.run(finding.tasks(TaskFilter(ids=now.holders)))
         return KeyDetail(key=now, tasks=holders.items)
+
+    async def busiest(self, limit: int = 10) -> Sequence[KeyState]:
+        """Return the state of the keys for which most due tasks wait. Raises ConfigError."""
+        require_page(limit)
+        found = await self._database.run(keys.busiest(limit))
+        return await self._database.run(keys.read_states(found))
 
     async def set(self, pattern: str, capacity: int) -> int | None:
         """Set the capacity of a key, or of each key that matches a pattern, which overrides the app's declaration.

@@ -7,7 +7,7 @@ from itertools import starmap
 
 from rolecall.model.keys import KeyCapacity, KeyState, Unparked, require_key_capacity, require_key_pattern
 from rolecall.sql.encoding import encode
-from rolecall.sql.statement import Row, Statement, ignore_rows
+from rolecall.sql.statement import Row, Statement, firsts, ignore_rows
 
 COUNTED = 10_000
 STEP = 1_000
@@ -58,6 +58,11 @@ def read_states(keys: Sequence[str]) -> Statement[list[KeyState]]:
         params=(list(keys), COUNTED + 1),
         read=lambda rows: list(map(_read_now, rows)),
     )
+
+
+def busiest(limit: int) -> Statement[list[str]]:
+    """Find the keys for which most due tasks wait."""
+    return Statement(query="select key from rolecall.busiest_keys(%s::int)", params=(limit,), read=firsts)
 
 
 def unpark_due(limit: int = STEP) -> Statement[Unparked]:

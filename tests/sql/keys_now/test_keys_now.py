@@ -68,3 +68,11 @@ def test_waiting_tasks_are_counted_and_read_only_up_to_the_limit(live_engine: En
 
     assert keys_now(engine, "k", most=10)[0][5] == 10
     assert rows_read(engine, "select * from rolecall.keys_now('{k}', 10)") < 100
+
+
+def test_busiest_keys_are_those_with_most_due_tasks(engine: Engine) -> None:
+    engine.enqueue_many([{"role": "work", "key": key} for key in ("hot", "warm", "hot", "single", "warm", "hot")])
+    engine.enqueue_many([{"role": "work", "key": "later", "after": 60}] * 9)
+
+    assert engine.rows("select * from rolecall.busiest_keys(9)") == [("hot", 3), ("warm", 2)]
+    assert engine.rows("select key from rolecall.busiest_keys(1)") == [("hot",)]

@@ -15,6 +15,7 @@ from rolecall.service.key_capacities import KeyDetail
 Pattern = Annotated[str, Argument(help="A key, or a prefix of keys with a star: 'tenant:*'.")]
 
 COLUMNS = ("key or pattern", "at once", "declared", "set")
+BUSIEST = ("key", "at once", "held", "waiting", "due later")
 HOLDERS = ("held by task", "role", "handler", "status", "worker", "started")
 
 
@@ -33,6 +34,12 @@ def list_(
 def show(shell: Shell, key: Annotated[str, Argument(help="The key.")]) -> None:
     detail = shell.call(lambda services: services.key_capacities.show(key))
     shell.show(detail, lambda: _print(detail))
+
+
+def busiest(shell: Shell, *, limit: Annotated[int, Option(help="The most keys to show, 1 to 1000.")] = 10) -> None:
+    found = shell.call(lambda services: services.key_capacities.busiest(limit))
+    rows = ((key.key, key.capacity, key.used, key.waiting, key.later) for key in found)
+    shell.show(found, lambda: print_table(BUSIEST, rows, "no key has more than one due task"))
 
 
 def set_(

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from rolecall.model.keys import KeyCapacity
+from rolecall.model.keys import KeyCapacity, KeyState
 from rolecall.model.operator.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 from rolecall.web.dependencies import Operates, Reads
@@ -43,6 +43,12 @@ async def list_key_capacities(services: Reads, cursor: TextCursor = None, limit:
 async def show_key(services: Reads, key: ShortText) -> KeyDetail:
     """Return a key's capacity, its first ten running tasks, and how many tasks wait."""
     return await services.key_capacities.show(key)
+
+
+@router.get("/busiest")
+async def list_busiest_keys(services: Reads, limit: Limit = 10) -> list[KeyState]:
+    """Return the keys for which most due tasks wait."""
+    return list(await services.key_capacities.busiest(limit))
 
 
 @router.put("")

@@ -13,16 +13,18 @@ from rolecall.web.fields.parameters import Blank, ShortText, TextCursor
 router = Pages()
 
 FULL = 50
+BUSIEST = 10
 Key = Annotated[ShortText | None, Blank]
 Pattern = Annotated[str, Form(max_length=200)]
 
 
 @router.get("/keys")
 async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -> Response:
-    """Show the capacities of keys, and the state of one key."""
+    """Show the busiest keys or one key, and the capacities."""
     services = view.services.key_capacities
-    parts = await view.read(capacities=services.list(cursor, FULL), **({"found": services.show(key)} if key else {}))
-    return view.page("keys/list.html", cursor=cursor, typed=key, **{"found": None, **parts})
+    reads = {"found": services.show(key)} if key else {"busiest": services.busiest(BUSIEST)}
+    parts = await view.read(capacities=services.list(cursor, FULL), **reads)
+    return view.page("keys/list.html", cursor=cursor, typed=key, **{"found": None, "busiest": None, **parts})
 
 
 @router.post("/keys/set")
