@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -12,7 +12,7 @@ from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import write_text_cursor
 from rolecall.service.services import Services
-from tests.sql.engine import START, Engine
+from tests.sql.engine import Engine
 
 
 def fail(pool: Engine, *errors: str) -> list[int]:

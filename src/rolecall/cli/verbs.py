@@ -199,7 +199,11 @@ COMMANDS: tuple[Verb | Noun, ...] = (
             Verb("mute", "errors.mute", "Mute an error group: it stays out of the list of new errors."),
             Verb("resolve", "errors.resolve", "Resolve an error group. It is new again if it fails after that."),
             Verb("reopen", "errors.reopen", "Make an error group new again."),
-            Verb("retry", "errors.retry", "Start a bulk action that retries the failed tasks of an error group; --dry-run only counts them."),
+            Verb(
+                "retry",
+                "errors.retry",
+                "Start a bulk action that retries the failed tasks of an error group; --dry-run only counts them.",
+            ),
         ),
     ),
     Noun(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from time import monotonic
 
 from rolecall.model.audit import AuditEvent
@@ -77,6 +78,10 @@ class BulkActions:
     async def get(self, bulk_action_id: int) -> StoredBulkAction:
         """Return one bulk action with its progress. Raises BulkActionNotFound."""
         return await self._database.run(bulk_actions.get(bulk_action_id))
+
+    async def named(self, ids: Sequence[int]) -> dict[int, StoredBulkAction]:
+        """Return bulk actions by id, without those that are not stored any more."""
+        return await self._database.run(bulk_actions.read_many(ids))
 
     async def list(self, cursor: str | None = None, limit: int = 50) -> Page[StoredBulkAction]:
         """List bulk actions, newest first. Raises ConfigError, InvalidCursor."""

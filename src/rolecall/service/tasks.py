@@ -259,7 +259,7 @@ class Tasks:
             was = tasks.kinds(batch) if action == "delete" else None
             statement = bulk_actions.act(action, batch, self._database.actor.name, delays)
             event = AuditEvent(f"tasks.{action}", detail or {"ids": batch})
-            outcomes |= await self._database.act(event, statement, was)
+            outcomes.update(await self._database.act(event, statement, was))
         return {task_id: outcomes[task_id] for task_id in distinct}
 
 

@@ -36,10 +36,7 @@ def start(
 ) -> Statement[int]:
     """Store a bulk action and return its id."""
     return Statement(
-        query=(
-            "select rolecall.start_bulk_action("
-            "%s::text, %s::jsonb, %s::text, %s::bigint, %s::float8, %s::float8)"
-        ),
+        query=("select rolecall.start_bulk_action(%s::text, %s::jsonb, %s::text, %s::bigint, %s::float8, %s::float8)"),
         params=(action, _filter_document(which), actor, total, rate, delay),
         read=single,
     )
@@ -65,7 +62,7 @@ def get(bulk_action_id: int) -> Statement[StoredBulkAction]:
     )
 
 
-def list_(before: int | None, limit: int) -> Statement[list[StoredBulkAction]]:
+def list_(before: int | None, limit: int) -> Statement[Sequence[StoredBulkAction]]:
     """List bulk actions, newest first, from the one before an id on."""
     return Statement(
         query=(

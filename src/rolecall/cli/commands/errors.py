@@ -65,9 +65,7 @@ def reopen(shell: Shell, group_id: Id) -> None:
     _mark(shell, group_id, "new")
 
 
-def retry(
-    shell: Shell, group_id: Id, *, rate: Rate = None, delay: Delay = "10", dry_run: DryRun = False
-) -> None:
+def retry(shell: Shell, group_id: Id, *, rate: Rate = None, delay: Delay = "10", dry_run: DryRun = False) -> None:
     if dry_run:
         found = shell.call(lambda services: services.error_groups.preview_retry(group_id))
         shell.show(found, lambda: print_preview(found))
