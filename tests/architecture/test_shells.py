@@ -118,6 +118,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "dashboard": {
         "bulk_actions.list": "the page of changes lists them together with all other changes",
+        "tasks.bulk": "the pages start bulk actions, which have no limit",
         "error_groups.preview_retry": "the question counts the failed tasks of the group",
         "handoff.handoff_cause": WHY,
         "handoff.show": "its findings are among the alerts of the first page; `overview` and /api/status return all of it",

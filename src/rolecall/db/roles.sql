@@ -34,7 +34,7 @@ declare
     ];
     v_operate constant text[] := array[
         'act_on_tasks', 'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
-        'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
+        'complete_chain', 'complete_task', 'concerns', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
         'keep_answer', 'mark_error_group', 'note_act', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
         'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',

@@ -12,7 +12,7 @@ create or replace function rolecall.find_tasks(
 )
 returns table (ids bigint[], reached bigint)
 language sql
-stable
+volatile
 rows 1
 set search_path = pg_catalog, pg_temp
 as $$
