@@ -899,6 +899,17 @@ create table rolecall.new_failures (
 );
 alter table rolecall.new_failures replica identity full;
 
+-- The roles, handlers and workers with a problem, for those who are notified of it. `announced_at` is null
+-- until the problem has lasted for a while.
+create table rolecall.announced_problems (
+    kind text not null,
+    subject text collate "C" not null,
+    first_seen_at timestamptz not null,
+    last_seen_at timestamptz not null,
+    announced_at timestamptz,
+    primary key (kind, subject)
+);
+
 -- Actions on all tasks that match a filter, worked off in batches by a maintenance duty, newest tasks first.
 -- A filter has the fields of rolecall.task_filter. Tasks from `below` on are done, or newer than the action.
 -- `next_at` is the time of the next batch. `total` is the number of tasks that matched when the action was
