@@ -117,7 +117,6 @@ MISSING: dict[str, dict[str, str]] = {
         "workers.in_hand": GLANCE,
     },
     "dashboard": {
-        "bulk_actions.list": "the page of changes lists them together with all other changes",
         "tasks.bulk": "the pages start bulk actions, which have no limit",
         "error_groups.preview_retry": "the question counts the failed tasks of the group",
         "handoff.handoff_cause": WHY,

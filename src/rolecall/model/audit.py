@@ -31,7 +31,7 @@ class AuditEvent:
 class AuditFilter:
     """Conditions for listing audit entries, newest first; None does not filter.
 
-    `kind` is the first part of an action, such as `tasks`; `thing` is the id or name of what was changed. Times must
+    `kind` is the first part of an action, such as `tasks`; `thing` is the id or name of a changed thing. Times must
     have a zone; `since` is inclusive, `until` exclusive. `before` is the id of the last entry of the previous page.
     """
 

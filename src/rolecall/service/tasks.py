@@ -259,7 +259,8 @@ class Tasks:
             was = tasks.kinds(batch) if action == "delete" else None
             statement = bulk_actions.act(action, batch, self._database.actor.name, delays)
             event = AuditEvent(f"tasks.{action}", detail or {"ids": batch})
-            outcomes.update(await self._database.act(event, statement, was))
+            changed = await self._database.act(event, statement, was)
+            outcomes |= changed
         return {task_id: outcomes[task_id] for task_id in distinct}
 
 

@@ -149,9 +149,7 @@ async def list_audit(  # sizes: the filters
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[StoredAuditEvent]:
-    """List audit entries, newest first. `kind` is the first part of an action, `thing` the id or name of what was
-    changed.
-    """
+    """List audit entries, newest first. `kind` is the first part of an action, `thing` an id or name."""
     filters = AuditFilter(
         actor=actor,
         action=action,

@@ -63,7 +63,7 @@ def _for(detail: Mapping[str, Any]) -> str:
 
 
 def _with_needs(detail: Mapping[str, Any]) -> str:
-    return "with what they need" if detail.get("cascade") else ""
+    return "including their needs" if detail.get("cascade") else ""
 
 
 TASK, CHAIN, GROUP, WORKER = "/tasks/%s", "/chains/%s", "/errors/%s", "/admin/workers/%s"
