@@ -104,7 +104,8 @@ CREATE TYPE rolecall.task_filter AS (
 	created_to timestamp with time zone,
 	finished_from timestamp with time zone,
 	finished_to timestamp with time zone,
-	error_group bigint
+	error_group bigint,
+	action text
 );
 CREATE TABLE rolecall.tasks (
     id bigint NOT NULL,
@@ -187,6 +188,29 @@ CREATE TABLE rolecall.schedules (
     CONSTRAINT payload_is_an_object CHECK ((jsonb_typeof(payload) = 'object'::text)),
     CONSTRAINT priority_is_between_minus_100_and_100 CHECK (((priority >= '-100'::integer) AND (priority <= 100)))
 );
+CREATE TABLE rolecall.bulk_actions (
+    id bigint NOT NULL,
+    action text NOT NULL,
+    filter jsonb NOT NULL,
+    rate double precision,
+    actor text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    starts_at timestamp with time zone NOT NULL,
+    next_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    below bigint NOT NULL,
+    total bigint,
+    done bigint DEFAULT 0 NOT NULL,
+    outcomes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    stopped_by text,
+    CONSTRAINT action_is_a_verb CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text, 'delete'::text]))),
+    CONSTRAINT due_iff_unfinished CHECK (((next_at IS NULL) = (finished_at IS NOT NULL))),
+    CONSTRAINT filter_is_an_object CHECK (((jsonb_typeof(filter) = 'object'::text) AND (filter <> '{}'::jsonb))),
+    CONSTRAINT only_retries_have_a_rate CHECK (((rate IS NULL) OR ((action = 'retry'::text) AND ((rate >= (0.01)::double precision) AND (rate <= (10000)::double precision))))),
+    CONSTRAINT state_is_one_of_a_bulk_action CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'completed'::text, 'stopped'::text, 'withdrawn'::text])))
+)
+WITH (fillfactor='50');
 CREATE TABLE rolecall.history (
     role text NOT NULL COLLATE pg_catalog."C",
     handler text NOT NULL COLLATE pg_catalog."C",
@@ -427,6 +451,14 @@ CREATE TABLE rolecall.audit_log (
 );
 ALTER TABLE rolecall.audit_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME rolecall.audit_log_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    MAXVALUE 9007199254740991
+    CACHE 1
+);
+ALTER TABLE rolecall.bulk_actions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rolecall.bulk_actions_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -711,7 +743,9 @@ CREATE TABLE rolecall.task_events (
     worker_id bigint,
     detail text,
     claimed_at timestamp with time zone,
-    started_at timestamp with time zone
+    started_at timestamp with time zone,
+    actor text,
+    bulk_action_id bigint
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY rolecall.task_events REPLICA IDENTITY FULL;
@@ -723,7 +757,9 @@ CREATE TABLE rolecall.task_events_default (
     worker_id bigint,
     detail text,
     claimed_at timestamp with time zone,
-    started_at timestamp with time zone
+    started_at timestamp with time zone,
+    actor text,
+    bulk_action_id bigint
 );
 ALTER TABLE ONLY rolecall.task_events_default REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.task_owners (
@@ -769,6 +805,8 @@ ALTER TABLE ONLY rolecall.api_keys
     ADD CONSTRAINT api_keys_prefix_key UNIQUE (prefix);
 ALTER TABLE ONLY rolecall.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY rolecall.bulk_actions
+    ADD CONSTRAINT bulk_actions_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.counted_until
     ADD CONSTRAINT counted_until_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY rolecall.declarations
@@ -839,6 +877,7 @@ ALTER TABLE ONLY rolecall.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 CREATE INDEX api_keys_by_person ON rolecall.api_keys USING btree (person_id) WHERE (person_id IS NOT NULL);
 CREATE INDEX audit_log_by_time ON rolecall.audit_log USING btree (at);
+CREATE INDEX bulk_actions_due ON rolecall.bulk_actions USING btree (next_at) WHERE (next_at IS NOT NULL);
 CREATE INDEX error_groups_by_time ON rolecall.error_groups USING btree (last_at, id);
 CREATE INDEX finished_counts_by_day ON rolecall.finished_counts USING btree (day);
 CREATE INDEX finished_tasks_by_chain ON ONLY rolecall.finished_tasks USING btree (chain_id, chain_index) WHERE (chain_index > 0);

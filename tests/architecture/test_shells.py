@@ -30,6 +30,7 @@ OUTLINE = "contained in the outline of a tree or chain, which the pages draw"
 TOGETHER = "waiting requests share one query"
 PATIENCE = "a page does not wait: it follows the stream of events"
 LEAVING = "contained in the response of `scale`; a page shows them before the button is pressed"
+NAMED = "the state of the bulk actions on a page of changes; `list` returns all of them"
 GLANCE = "some running tasks of each worker, for a page; `show` returns all tasks of one worker"
 APP_CHECKS = "the part of `examine` that `up` reports when it starts; alerts and the doctor include it"
 APP = "a request is checked against the served app, which may be newer than the declarations of workers"
@@ -77,11 +78,13 @@ MISSING: dict[str, dict[str, str]] = {
         "trees.outline": "limited to the space of a page; `tasks tree` prints the whole tree",
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,
+        "bulk_actions.named": NAMED,
         "roles.get": PART,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
     },
     "web": {
+        "bulk_actions.named": NAMED,
         "chains.outline": "limited to the space of a page; a chain's own routes return all of it",
         "doctor.run_app_checks": APP_CHECKS,
         "handoff.handoff_cause": WHY,
@@ -114,6 +117,8 @@ MISSING: dict[str, dict[str, str]] = {
         "workers.in_hand": GLANCE,
     },
     "dashboard": {
+        "tasks.bulk": "the pages start bulk actions, which have no limit",
+        "error_groups.preview_retry": "the question counts the failed tasks of the group",
         "handoff.handoff_cause": WHY,
         "handoff.show": "its findings are among the alerts of the first page; `overview` and /api/status return all of it",
         "chains.blocking": OUTLINE,

@@ -42,6 +42,8 @@ def fail_at_length(engine: Engine) -> Scenery:
     engine.fail(engine.claim_one(worker=worker), LONG_ERROR)
     schedule = engine.put_schedule("hourly", 3_600, role="long", handler="post")
     engine.rows("update rolecall.schedules set last_error = %s, last_run_at = now()", LONG_ERROR)
+    query = "select rolecall.start_bulk_action('retry', '{\"role\": \"long\"}', 'ada', 1)"
+    bulk_action = int(engine.value(query))
     return Scenery(
         task_id=failed,
         chain_id=failed,
@@ -50,6 +52,7 @@ def fail_at_length(engine: Engine) -> Scenery:
         parent_id=parent,
         failed_id=failed,
         group_id=engine.task(failed).error_group or 0,
+        bulk_action_id=bulk_action,
         handler="post",
         name="long",
     )

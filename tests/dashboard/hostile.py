@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -62,6 +63,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
         parent_id=parent,
         failed_id=failed,
         group_id=engine.task(failed).error_group or 0,
+        bulk_action_id=_bulk_action(engine),
         handler="post",
     )
 
@@ -118,6 +120,16 @@ def _failed(engine: Engine, worker: int) -> int:
     _enqueue(engine, "letters", "post", key=HOSTILE + "again")
     engine.fail(engine.claim_one(worker=worker), HOSTILE)
     return failed
+
+
+def _bulk_action(engine: Engine) -> int:
+    which = json.dumps({"text": HOSTILE, "key": HOSTILE})
+    query = "select rolecall.start_bulk_action('cancel', %s::jsonb, %s::text, 1)"
+    bulk_action_id = int(engine.value(query, which, HOSTILE))
+    detail = json.dumps({"which": {"text": HOSTILE}, "total": 1})
+    record = "select rolecall.record_audit(%s::text, 'api', null, 'bulk.cancel', %s::jsonb, %s::jsonb)"
+    engine.rows(record, HOSTILE, detail, str(bulk_action_id))
+    return bulk_action_id
 
 
 def _parent(engine: Engine, worker: int) -> int:

@@ -50,6 +50,7 @@ class Scenery:
     parent_id: int
     failed_id: int
     group_id: int
+    bulk_action_id: int
     handler: str = "post_letter"
     name: str = "letters"
     session_id: str = "0123456789abcdef"
@@ -69,6 +70,8 @@ class Scenery:
             "/capacity?role=letters&workers=3",
             "/admin/workers?everyone=1",
             "/keys?key=ledger",
+            "/tasks/bulk?action=cancel&state=pending",
+            "/changes?kind=roles&thing=returns",
         ]
 
     def path(self, pattern: str) -> str:
@@ -105,7 +108,19 @@ def furnish(engine: Engine) -> Scenery:
         parent_id=parent,
         failed_id=failed,
         group_id=engine.task(failed).error_group or 0,
+        bulk_action_id=_bulk_action(engine),
     )
+
+
+def _bulk_action(engine: Engine) -> int:
+    bulk_action_id = engine.value("select rolecall.start_bulk_action('cancel', '{\"role\": \"sums\"}', 'ada', 6)")
+    detail = '{"total": 6, "which": {"role": "sums"}}'
+    engine.rows(
+        "select rolecall.record_audit('ada', 'dashboard', null, 'bulk.cancel', %s, %s)", detail, str(bulk_action_id)
+    )
+    paused = '{"role": "returns", "seconds": 3600}'
+    engine.rows("select rolecall.record_audit('ada', 'dashboard', null, 'roles.pause', %s, null)", paused)
+    return int(bulk_action_id)
 
 
 def _chain(engine: Engine, worker: int) -> int:

@@ -16,6 +16,7 @@ from tests.web.matrix import read_table
 CHANGES = [entry.path for entry in read_table(Path(__file__).with_name("routes.txt")) if entry.method == "POST"]
 # Actions that can be undone, forms that ask for text themselves, and actions that their page has already confirmed.
 AT_ONCE = {
+    "/changes/bulk/{bulk_action_id:int}/stop",
     "/errors/{group_id:int}/{verb}",
     "/jobs/{handler}",
     "/login",

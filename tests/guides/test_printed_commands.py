@@ -57,8 +57,16 @@ def the_error_of_the_guide(reader: Reader) -> None:
         )
 
 
+def the_bulk_action_of_the_guide(reader: Reader) -> None:
+    """Store the bulk action whose id the guide prints."""
+    assert reader.database is not None
+    with connect(reader.database, "scene") as connection:
+        connection.execute("select setval('rolecall.bulk_actions_id_seq', 10)")
+
+
 SCENES: dict[str, Callable[[Reader], None]] = {
     "capacity.md": a_worker_of_resize,
+    "bulk-actions.md": the_bulk_action_of_the_guide,
     "errors.md": the_error_of_the_guide,
     "serve.md": the_readers_shop,
     "egress.md": the_crawlers_tables,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -12,7 +12,7 @@ from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import write_text_cursor
 from rolecall.service.services import Services
-from tests.sql.engine import START, Engine
+from tests.sql.engine import Engine
 
 
 def fail(pool: Engine, *errors: str) -> list[int]:
@@ -67,23 +67,15 @@ async def test_retry_retries_exactly_the_failed_tasks_of_the_group(services: Ser
     other = fail(pool, "B: 1")
     [group] = (await services.error_groups.list(ErrorGroupFilter(text="A: "))).items
 
-    dry = await services.error_groups.retry(group.id, dry_run=True)
-    done = await services.error_groups.retry(group.id)
+    found = await services.error_groups.preview_retry(group.id)
+    started = await services.error_groups.retry(group.id, delay=0)
+    pool.rows("select rolecall.work_off_bulk_action()")
 
-    assert (dry.matched, dry.more, dry.outcomes) == (2, False, {})
-    assert done.outcomes == {"pending": 2}
+    assert (found.number, found.is_complete) == (2, True)
+    assert (await services.bulk_actions.get(started.id)).outcomes == {"pending": 2}
     assert [pool.state(task_id) for task_id in (*wanted, *other)] == ["pending", "pending", "failed"]
-    [entry] = await services.audit.list(AuditFilter(action="tasks.retry"))
+    [entry] = await services.audit.list(AuditFilter(action="bulk.retry"))
     assert entry.detail["which"] == {"error_group": group.id}
-
-
-async def test_retry_with_a_rate_makes_so_many_tasks_due_each_second(services: Services, pool: Engine) -> None:
-    ids = fail(pool, "A: 1", "A: 2", "A: 3")
-    now = START + timedelta(seconds=3)
-
-    await services.error_groups.retry((await only_group(services)).id, rate=0.5)
-
-    assert sorted((pool.task(task_id).scheduled_for - now).total_seconds() for task_id in ids) == [0, 2, 4]
 
 
 @pytest.mark.parametrize("rate", [0, -1, 20_000])
@@ -102,6 +94,7 @@ async def test_unknown_group_is_rejected(services: Services) -> None:
         services.error_groups.get(4711),
         services.error_groups.mark(4711, "muted"),
         services.error_groups.retry(4711),
+        services.error_groups.preview_retry(4711),
     ):
         with pytest.raises(ErrorGroupNotFound, match="4711"):
             await call

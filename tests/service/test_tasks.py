@@ -10,8 +10,9 @@ import pytest
 
 from rolecall import ConfigError, InvalidTask, NewTask, TaskNotFound, TaskState, UnknownRole, WaitTimeout
 from rolecall.model.operator.insight import TaskFilter
+from rolecall.service.arguments import STATUSES
 from rolecall.service.services import Services
-from rolecall.service.tasks import BATCH, STATUSES
+from rolecall.service.tasks import BATCH
 
 ADD = NewTask(handler="add", payload={"a": 1, "b": 2})
 

@@ -49,7 +49,7 @@ async def test_failed_tasks_of_an_error_group_are_counted_and_retried(http: http
     dry = (await http.post(f"/api/errors/{group}/retry", json={"dry_run": True})).json()
     done = (await http.post(f"/api/errors/{group}/retry", json={"rate": 5})).json()
 
-    assert (dry["matched"], dry["outcomes"], done["outcomes"]) == (3, {}, {"pending": 3})
+    assert (dry["number"], done["total"], done["state"], done["rate"]) == (3, 3, "waiting", 5)
 
 
 async def test_tasks_are_filtered_by_error_group(http: httpx2.AsyncClient, group: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from inspect import Parameter
 from typing import Annotated, Any, get_args
 
-from typer import BadParameter, Option
+from typer import Argument, BadParameter, Option
 
 from rolecall.config import Setting, access, brokers, database, logs, worker
 
@@ -32,6 +32,15 @@ def json_option() -> Parameter:
 
 def choice(words: Any, *, help: str) -> Any:  # noqa: A002 - typer's name
     """Return an option for the words of a Literal, which typer before 0.19 does not accept."""
+    return Option(help=help, **_only(words))
+
+
+def choice_argument(words: Any, *, help: str) -> Any:  # noqa: A002 - typer's name
+    """Return an argument for the words of a Literal."""
+    return Argument(help=help, **_only(words))
+
+
+def _only(words: Any) -> dict[str, Any]:
     known = get_args(words)
 
     def read(text: str) -> str:
@@ -39,7 +48,7 @@ def choice(words: Any, *, help: str) -> Any:  # noqa: A002 - typer's name
             raise BadParameter(f"{text!r} is not one of {', '.join(known)}")
         return text
 
-    return Option(parser=read, metavar=f"[{'|'.join(known)}]", help=help)
+    return {"parser": read, "metavar": f"[{'|'.join(known)}]"}
 
 
 def _option(setting: Setting[object]) -> Parameter:

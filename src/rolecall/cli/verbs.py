@@ -199,7 +199,22 @@ COMMANDS: tuple[Verb | Noun, ...] = (
             Verb("mute", "errors.mute", "Mute an error group: it stays out of the list of new errors."),
             Verb("resolve", "errors.resolve", "Resolve an error group. It is new again if it fails after that."),
             Verb("reopen", "errors.reopen", "Make an error group new again."),
-            Verb("retry", "errors.retry", "Retry the failed tasks of an error group; --dry-run only counts them."),
+            Verb(
+                "retry",
+                "errors.retry",
+                "Start a bulk action that retries the failed tasks of an error group; --dry-run only counts them.",
+            ),
+        ),
+    ),
+    Noun(
+        "bulk",
+        "Retry, cancel or delete all tasks that match a filter, in the background.",
+        (
+            Verb("preview", "bulk.preview", "Count the tasks that a bulk action would change."),
+            Verb("start", "bulk.start", "Start a bulk action on all tasks that match a filter and exist now."),
+            Verb("list", "bulk.list_", "List bulk actions, newest first."),
+            Verb("show", "bulk.show", "Show a bulk action with its progress."),
+            Verb("stop", "bulk.stop", "Stop a bulk action, or withdraw it if it has not started."),
         ),
     ),
     Noun(

@@ -14,7 +14,7 @@ declare
     v_all constant text[] := array['rolecall_enqueue', 'rolecall_read', 'rolecall_work', 'rolecall_operate'];
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
-        'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'counts',
+        'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'count_for_action', 'counts',
         'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_tasks', 'history',
         'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
@@ -25,7 +25,7 @@ declare
         'declare', 'declare_key_capacities', 'declare_release', 'due_cron', 'end_pauses', 'ensure_schedules', 'expire', 'find_expired',
         'fire_cron', 'fire_schedules', 'group_failures', 'look_at_duties', 'make_partitions', 'offers', 'prune', 'prune_due', 'record_duty', 'report_clock_step', 'rescue',
         'rescue_found', 'rescue_harmless', 'rescue_workers', 'roll_up_counts', 'roll_up_history', 'unpark', 'sessionless', 'take_duty',
-        'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'workers_beside'
+        'unpark_due', 'unseen_workers', 'watch', 'withdraw_undeclared', 'work_off_bulk_action', 'workers_beside'
     ];
     v_work constant text[] := array[
         'announce_problems', 'beat', 'claim', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
@@ -33,12 +33,12 @@ declare
         'tell_intakes', 'tell_process', 'traces_of', 'wake_others'
     ];
     v_operate constant text[] := array[
-        'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
-        'complete_chain', 'complete_task', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
+        'act_on_tasks', 'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
+        'complete_chain', 'complete_task', 'concerns', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
-        'keep_answer', 'mark_error_group', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
+        'keep_answer', 'mark_error_group', 'note_act', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
         'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
-        'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
+        'start_bulk_action', 'stop_bulk_action', 'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];
     -- These change nothing either, though they are volatile, as the clock moves on.
@@ -50,7 +50,7 @@ declare
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
         'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
-        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'retention', 'duties', 'all_tasks', 'all_workers', 'chains', 'procedures'
+        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'retention', 'duties', 'bulk_actions', 'all_tasks', 'all_workers', 'chains', 'procedures'
     ];
     v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
     v_name text;

@@ -16,7 +16,7 @@ from time import monotonic
 from rolecall.maintenance.cron import plan
 from rolecall.maintenance.deaths import MOST_RESCUED, describe_counts, rescue_in_batches, rescue_sessionless
 from rolecall.maintenance.runs import DutySession
-from rolecall.sql import claims, error_groups, keys, retention, roles, schedules, workers
+from rolecall.sql import bulk_actions, claims, error_groups, keys, retention, roles, schedules, workers
 from rolecall.sql.schedules import Fired
 
 MOST_FIRED = 100
@@ -128,6 +128,12 @@ async def group_failures(session: DutySession) -> None:
         pass
 
 
+async def work_off_bulk_actions(session: DutySession) -> None:
+    """Work off the bulk actions that are due, batch by batch, one transaction each."""
+    while await session.run(bulk_actions.work_off()):
+        pass
+
+
 async def unpark(session: DutySession) -> str | None:
     """Unpark tasks whose keys have free capacity, as a safety net.
 
@@ -187,6 +193,7 @@ DUTIES = (
     Duty(name="counting", every=10.0, run_once=count_finished),
     Duty(name="history", every=10.0, run_once=write_history),
     Duty(name="errors", every=10.0, run_once=group_failures),
+    Duty(name="bulk", every=60.0, run_once=work_off_bulk_actions),
     Duty(name="declarations", every=15.0, run_once=withdraw_undeclared),
     Duty(name="unparking", every=60.0, run_once=unpark),
     Duty(name="housekeeping", every=60.0, run_once=prune_and_partition),

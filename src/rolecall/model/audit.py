@@ -31,13 +31,17 @@ class AuditEvent:
 class AuditFilter:
     """Conditions for listing audit entries, newest first; None does not filter.
 
-    `since` must have a time zone. `before` is the id of the last entry of the previous page.
+    `kind` is the first part of an action, such as `tasks`; `thing` is the id or name of a changed thing. Times must
+    have a zone; `since` is inclusive, `until` exclusive. `before` is the id of the last entry of the previous page.
     """
 
     actor: str | None = None
     action: str | None = None
+    kind: str | None = None
+    thing: str | None = None
     via: Via | None = None
     since: datetime | None = None
+    until: datetime | None = None
     before: int | None = None
     limit: int = 50
 

@@ -30,6 +30,7 @@ RolecallError                      every error raised on purpose; .problem is it
 │   ├── ScheduleConflict           RC022  it is immutable, or its name is taken
 │   └── ScheduleChanged            RC023  it changed after it was read
 ├── ErrorGroupNotFound                .group_id
+├── BulkActionNotFound                .bulk_action_id
 ├── HandlerError
 │   ├── InvalidDeclaration         RC041  a handler, role or schedule is declared incorrectly
 │   ├── ContractBroken                    .code .handler .details: violates a handler's declaration
@@ -218,6 +219,14 @@ class ErrorGroupNotFound(RolecallError):
     def __init__(self, problem: str = "", *, group_id: int | None = None) -> None:
         super().__init__(problem or f"there is no error group {group_id}")
         self.group_id = group_id
+
+
+class BulkActionNotFound(RolecallError):
+    """No bulk action has this id."""
+
+    def __init__(self, problem: str = "", *, bulk_action_id: int | None = None) -> None:
+        super().__init__(problem or f"there is no bulk action {bulk_action_id}")
+        self.bulk_action_id = bulk_action_id
 
 
 class ChainNeeded(ChainError):

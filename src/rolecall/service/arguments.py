@@ -1,16 +1,21 @@
-"""Checks of arguments: names, page lengths, and suggestions for unknown names."""
+"""Checks of arguments: names, page lengths, filters, rates, and suggestions for unknown names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from rolecall.model.errors import ConfigError, RoleNotFound, UnknownRole
 from rolecall.model.hints import close_to
+from rolecall.model.operator.insight import BulkAction, TaskFilter
+from rolecall.model.states import TaskState
 from rolecall.service.database import Database
 from rolecall.sql import insight
 
 LONGEST_NAME = 100
 LONGEST_PAGE = 1_000
+LOWEST_RATE, HIGHEST_RATE = 0.01, 10_000.0
+STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "hanging", "retrying")
 
 
 def require_name(name: str) -> None:
@@ -25,6 +30,27 @@ def require_page(limit: int) -> None:
     if not 1 <= limit <= LONGEST_PAGE:
         problem = f"must be 1 to {LONGEST_PAGE}, got {limit}"
         raise ConfigError(problem, variable="limit", value=limit)
+
+
+def require_valid_filter(which: TaskFilter) -> None:
+    """Raise ConfigError for an unknown state or a time without a zone."""
+    if which.state is not None and which.state not in STATUSES:
+        problem = f"{which.state!r} is not one of {', '.join(STATUSES)}"
+        raise ConfigError(problem, variable="state", value=which.state)
+    for name, value in which.conditions().items():
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise ConfigError(f"{value.isoformat()} has no time zone", variable=name, value=value)
+
+
+def require_rate(action: BulkAction, rate: float | None) -> None:
+    """Raise ConfigError for an invalid rate, or a rate of an action other than a retry."""
+    if rate is None:
+        return
+    if action != "retry":
+        raise ConfigError("only retries have a rate", variable="rate", value=rate)
+    if not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        problem = f"must be {LOWEST_RATE:g} to {HIGHEST_RATE:g} tasks a second, got {rate:g}"
+        raise ConfigError(problem, variable="rate", value=rate)
 
 
 async def with_suggestion(error: UnknownRole, database: Database, names: Iterable[str | None]) -> UnknownRole:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rolecall.model.audit import Actor, AuditFilter, StoredAuditEvent
+from rolecall.model.errors import ConfigError
 from rolecall.service.arguments import require_page
 from rolecall.service.database import Database
 from rolecall.sql import audit
@@ -24,4 +25,7 @@ class Audit:
         ConfigError.
         """
         require_page(which.limit)
+        for name, moment in (("since", which.since), ("until", which.until)):
+            if moment is not None and moment.tzinfo is None:
+                raise ConfigError(f"{moment.isoformat()} has no time zone", variable=name, value=moment)
         return await self._database.run(audit.list_(which))

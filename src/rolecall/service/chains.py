@@ -12,10 +12,9 @@ from rolecall.model.errors import ConfigError, WaitTimeout
 from rolecall.model.operator.details import ChainOutline
 from rolecall.model.operator.pages import Page
 from rolecall.model.tasks import Dependent, Task
-from rolecall.service.arguments import require_page
+from rolecall.service.arguments import STATUSES, require_page
 from rolecall.service.database import Database
 from rolecall.service.redaction import redact_chain, redact_parts, redact_tasks
-from rolecall.service.tasks import STATUSES
 from rolecall.sql import chains, outlines, tasks
 
 PAGE = 50

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, ErrorGroupNotFound
+from rolecall.model.operator.bulk import BulkPreview, StoredBulkAction
 from rolecall.model.operator.error_groups import (
     STATES,
     ErrorGroup,
@@ -11,11 +12,11 @@ from rolecall.model.operator.error_groups import (
     ErrorGroupFilter,
     ErrorState,
 )
-from rolecall.model.operator.insight import BulkOutcome, TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import Page
 from rolecall.service.arguments import require_page
+from rolecall.service.bulk_actions import DELAY, BulkActions
 from rolecall.service.database import Database
-from rolecall.service.tasks import MOST_AT_ONCE, Tasks
 from rolecall.sql import error_groups
 
 ACTIONS = {"new": "reopen", "muted": "mute", "resolved": "resolve"}
@@ -24,9 +25,9 @@ ACTIONS = {"new": "reopen", "muted": "mute", "resolved": "resolve"}
 class ErrorGroups:
     """The error groups of the pool."""
 
-    def __init__(self, database: Database, tasks: Tasks) -> None:
+    def __init__(self, database: Database, bulk_actions: BulkActions) -> None:
         self._database = database
-        self._tasks = tasks
+        self._bulk_actions = bulk_actions
 
     async def list(self, which: ErrorGroupFilter) -> Page[ErrorGroup]:
         """List error groups, those with the latest failures first. Raises ConfigError, InvalidCursor, FilterError."""
@@ -53,13 +54,15 @@ class ErrorGroups:
             raise ErrorGroupNotFound(group_id=group_id)
         return before
 
-    async def retry(
-        self, group_id: int, *, limit: int = MOST_AT_ONCE, rate: float | None = None, dry_run: bool = False
-    ) -> BulkOutcome:
-        """Retry up to `limit` failed tasks of an error group, all now or `rate` of them a second.
+    async def preview_retry(self, group_id: int) -> BulkPreview:
+        """Count the failed tasks of an error group. Raises ErrorGroupNotFound."""
+        await self.get(group_id)
+        return await self._bulk_actions.preview("retry", TaskFilter(error_group=group_id))
+
+    async def retry(self, group_id: int, *, rate: float | None = None, delay: float = DELAY) -> StoredBulkAction:
+        """Start a bulk action that retries the failed tasks of an error group, all at once or `rate` a second.
 
         Raises ErrorGroupNotFound, ConfigError.
         """
         await self.get(group_id)
-        which = TaskFilter(error_group=group_id)
-        return await self._tasks.bulk("retry", which, limit=limit, rate=rate, dry_run=dry_run)
+        return await self._bulk_actions.start("retry", TaskFilter(error_group=group_id), rate=rate, delay=delay)

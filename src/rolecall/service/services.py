@@ -9,6 +9,7 @@ from rolecall.app.declarations import AppCheck
 from rolecall.config import Settings
 from rolecall.service.access import Keys, People, StartupGuard
 from rolecall.service.audit import Audit
+from rolecall.service.bulk_actions import BulkActions
 from rolecall.service.capacity import Capacity
 from rolecall.service.chains import Chains
 from rolecall.service.database import Database
@@ -60,7 +61,11 @@ class Services:
 
     @cached_property
     def error_groups(self) -> ErrorGroups:
-        return ErrorGroups(self._queries, self.tasks)
+        return ErrorGroups(self._queries, self.bulk_actions)
+
+    @cached_property
+    def bulk_actions(self) -> BulkActions:
+        return BulkActions(self._queries)
 
     @cached_property
     def handoff(self) -> Handoff:

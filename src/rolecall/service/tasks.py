@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count
 from typing import Any, cast
 
 from rolecall.client.requests import poll_until_async
@@ -28,21 +27,23 @@ from rolecall.model.operator.pages import Page
 from rolecall.model.operator.why import Why
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
-from rolecall.service.arguments import LONGEST_PAGE, require_page, with_suggestion
+from rolecall.service.arguments import (
+    LONGEST_PAGE,
+    require_page,
+    require_rate,
+    require_valid_filter,
+    with_suggestion,
+)
 from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.redaction import redact_needs, redact_tasks, require_complete
 from rolecall.service.trees import gather
-from rolecall.sql import details, enqueue, finding, insight, outside, structure, tasks, why
+from rolecall.sql import bulk_actions, details, enqueue, finding, insight, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
 
 BATCH = 1_000
 MOST_AT_ONCE = 100_000
 MOST_NAMED = 100
-LOWEST_RATE, HIGHEST_RATE = 0.01, 10_000.0
-Verb = Callable[[Sequence[int]], Statement[dict[int, str]]]
-VERBS: Mapping[BulkAction, Verb] = {"retry": tasks.retry, "cancel": tasks.cancel, "delete": tasks.delete}
-STATUSES = (*TaskState, "scheduled", "ready", "parked", "claimed", "stale", "hanging", "retrying")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Tasks:
     async def list(self, which: TaskFilter) -> Page[TaskSummary]:
         """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
         require_page(which.limit)
-        _require_valid_filter(which)
+        require_valid_filter(which)
         return await self._database.run(finding.tasks(which))
 
     async def bulk(
@@ -106,12 +107,11 @@ class Tasks:
         of `retry`, `cancel` and `delete`. Raises NoFilter, ConfigError, InvalidCursor.
         """
         _require_bulk(which, limit)
-        _require_rate(action, rate)
-        _require_valid_filter(which)
+        require_rate(action, rate)
+        require_valid_filter(which)
         ids, more = await _find(self._database, which, limit)
-        verb = VERBS[action] if rate is None else _paced_retry(rate)
         detail = {"which": which.conditions(), "limit": limit, **({} if rate is None else {"rate": rate})}
-        outcomes = {} if dry_run else await self._in_batches(f"tasks.{action}", verb, ids, detail)
+        outcomes = {} if dry_run else await self._act(action, ids, detail, rate)
         return BulkOutcome(
             action=action,
             dry_run=dry_run,
@@ -165,7 +165,7 @@ class Tasks:
 
     async def retry(self, ids: Iterable[int]) -> dict[int, str]:
         """Retry failed and cancelled tasks. Return for each id: pending, open, completed, duplicate or missing."""
-        return await self._in_batches("tasks.retry", tasks.retry, ids)
+        return await self._act("retry", ids)
 
     async def retry_one(self, task_id: int) -> str:
         """Retry a failed or cancelled task. Return "pending". Raises TaskNotFound, TaskNotRetryable."""
@@ -175,7 +175,7 @@ class Tasks:
 
     async def cancel(self, ids: Iterable[int]) -> dict[int, str]:
         """Cancel tasks. Return for each id: cancelled, requested (it was running), finished or missing."""
-        return await self._in_batches("tasks.cancel", tasks.cancel, ids)
+        return await self._act("cancel", ids)
 
     async def cancel_one(self, task_id: int) -> str:
         """Cancel a task. Return "cancelled", or "requested" if it was running. Raises TaskNotFound, TaskFinished."""
@@ -188,7 +188,7 @@ class Tasks:
         A chain is deleted by its last task. It remains if its task has `continued`, or if an open task needs it or
         waits for it.
         """
-        return await self._in_batches("tasks.delete", tasks.delete, ids)
+        return await self._act("delete", ids)
 
     async def delete_one(self, task_id: int) -> int:
         """Delete a task that is a whole chain, including everything below it. Return the number of deleted tasks.
@@ -201,17 +201,18 @@ class Tasks:
     async def complete(self, task_id: int, result: object = None) -> str:
         """Complete a task without a worker. Return "completed". Raises InvalidTask, TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.complete", {"id": task_id})
-        return _require_open(task_id, await self._database.act(event, outside.complete(task_id, result)))
+        return await self._act_on_one(event, outside.complete(task_id, result), task_id)
 
     async def fail(self, task_id: int, error: str) -> str:
         """Fail a task permanently without a worker. Return "failed". Raises TaskNotFound, TaskFinished."""
         event = AuditEvent("tasks.fail", {"id": task_id, "error": error})
-        return _require_open(task_id, await self._database.act(event, outside.fail(task_id, error)))
+        return await self._act_on_one(event, outside.fail(task_id, error), task_id)
 
     async def trigger(self, ids: Iterable[int]) -> dict[int, datetime]:
         """Make pending tasks due now, all or none. Raises TaskNotFound, TaskNotTriggerable."""
         task_ids = list(ids)
-        return await self._database.act(AuditEvent("tasks.trigger", {"ids": task_ids}), outside.trigger(task_ids))
+        statement = outside.trigger(task_ids, self._database.actor.name)
+        return await self._database.act(AuditEvent("tasks.trigger", {"ids": task_ids}), statement)
 
     async def issue_token(self, task_id: int, seconds: float = outside.TOKEN_TTL) -> Secret:
         """Create a completion token for a task. Raises TaskNotFound, InvalidTask."""
@@ -238,16 +239,28 @@ class Tasks:
         needs = await self._database.run(structure.needs(task_id))
         return await redact_needs(self._database, needs)
 
-    async def _in_batches(
-        self, action: str, verb: Verb, ids: Iterable[int], detail: Mapping[str, object] | None = None
+    async def _act_on_one(self, event: AuditEvent, statement: Statement[str], task_id: int) -> str:
+        kind = event.action.removeprefix("tasks.")
+        noted = outside.noted(statement, task_id, kind, self._database.actor.name)
+        return _require_open(task_id, await self._database.act(event, noted))
+
+    async def _act(
+        self,
+        action: BulkAction,
+        ids: Iterable[int],
+        detail: Mapping[str, object] | None = None,
+        rate: float | None = None,
     ) -> dict[int, str]:
         distinct = list(dict.fromkeys(ids))
         outcomes: dict[int, str] = {}
         for first in range(0, len(distinct), BATCH):
             batch = distinct[first : first + BATCH]
-            was = tasks.kinds(batch) if verb is tasks.delete else None
-            answer = await self._database.act(AuditEvent(action, detail or {"ids": batch}), verb(batch), was)
-            outcomes |= answer
+            delays = None if rate is None else [(first + turn) / rate for turn in range(len(batch))]
+            was = tasks.kinds(batch) if action == "delete" else None
+            statement = bulk_actions.act(action, batch, self._database.actor.name, delays)
+            event = AuditEvent(f"tasks.{action}", detail or {"ids": batch})
+            changed = await self._database.act(event, statement, was)
+            outcomes |= changed
         return {task_id: outcomes[task_id] for task_id in distinct}
 
 
@@ -285,35 +298,11 @@ async def _find(database: Database, which: TaskFilter, limit: int) -> tuple[list
     return found, True
 
 
-def _require_valid_filter(which: TaskFilter) -> None:
-    if which.state is not None and which.state not in STATUSES:
-        problem = f"{which.state!r} is not one of {', '.join(STATUSES)}"
-        raise ConfigError(problem, variable="state", value=which.state)
-    for name, value in which.conditions().items():
-        if isinstance(value, datetime) and value.tzinfo is None:
-            raise ConfigError(f"{value.isoformat()} has no time zone", variable=name, value=value)
-
-
 def _require_bulk(which: TaskFilter, limit: int) -> None:
     if not which.conditions():
         raise NoFilter
     if not 1 <= limit <= MOST_AT_ONCE:
         raise ConfigError(f"must be 1 to {MOST_AT_ONCE}, got {limit}", variable="limit", value=limit)
-
-
-def _require_rate(action: BulkAction, rate: float | None) -> None:
-    if rate is None:
-        return
-    if action != "retry":
-        raise ConfigError("only retries have a rate", variable="rate", value=rate)
-    if not LOWEST_RATE <= rate <= HIGHEST_RATE:
-        problem = f"must be {LOWEST_RATE:g} to {HIGHEST_RATE:g} tasks a second, got {rate:g}"
-        raise ConfigError(problem, variable="rate", value=rate)
-
-
-def _paced_retry(rate: float) -> Verb:
-    turns = count()
-    return lambda batch: tasks.retry(batch, [next(turns) / rate for _ in batch])
 
 
 def _enqueue_event(batch: Sequence[NewTask]) -> AuditEvent:

@@ -32,8 +32,11 @@ def list_(which: AuditFilter) -> Statement[list[StoredAuditEvent]]:
     filters, params = where(
         ("actor = %s::text", which.actor),
         ("action = %s::text", which.action),
+        ("split_part(action, '.', 1) = %s::text", which.kind),
+        ("rolecall.concerns(detail, outcome, %s::text)", which.thing),
         ("via = %s::text", which.via),
         ("at >= %s::timestamptz", which.since),
+        ("at < %s::timestamptz", which.until),
         ("id < %s::bigint", which.before),
     )
     return Statement(

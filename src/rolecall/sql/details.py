@@ -13,6 +13,7 @@ from rolecall.model.operator.insight import TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.encoding import read_result
+from rolecall.sql.insight import TIMELINE_COLUMNS
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
@@ -79,7 +80,7 @@ def latest(task_id: int, most: int) -> Statement[list[TimelineEntry]]:
     """List the last `most` events of a task, oldest first."""
     return Statement(
         query=(
-            "select at, kind, attempt, worker_id, detail from ("
+            f"select {TIMELINE_COLUMNS} from ("
             " select row_number() over () as turn, * from rolecall.timeline(%s::bigint)"
             " order by turn desc limit %s::int"
             ") as latest order by turn"

@@ -22,6 +22,7 @@ from rolecall.sql.statement import Row, Statement, compiled, from_json, single
 
 WORKERS = compiled(list[RegisteredWorker])
 WORKER_COLUMNS = ", ".join(RegisteredWorker.__slots__)
+TIMELINE_COLUMNS = ", ".join(TimelineEntry.__slots__)
 ATTEMPT_COLUMNS = ", ".join(Attempt.__slots__)
 ROLE_COLUMNS = (
     "name, description, extract(epoch from lease)::float8, extract(epoch from timeout)::float8, "
@@ -61,7 +62,7 @@ def counts_of_run(roles: Sequence[str], since: datetime) -> Statement[list[RoleC
 def timeline(task_id: int) -> Statement[list[TimelineEntry]]:
     """List the events of a task, oldest first."""
     return Statement(
-        query="select at, kind, attempt, worker_id, detail from rolecall.timeline(%s::bigint)",
+        query=f"select {TIMELINE_COLUMNS} from rolecall.timeline(%s::bigint)",
         params=(task_id,),
         read=lambda rows: list(starmap(TimelineEntry, rows)),
     )

@@ -1,8 +1,10 @@
 """Typed calls that finish or trigger tasks without a worker."""
 
+# ruff: noqa: S608 - only statements of this module are built into a query
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from rolecall.model.error_text import clean_error
@@ -70,11 +72,20 @@ def fail_by_token(token: str, error: str) -> Statement[int]:
     )
 
 
-def trigger(ids: Iterable[int]) -> Statement[dict[int, datetime]]:
-    """Make pending tasks due now, all or none. Returns since when each is due, in the order of the ids."""
+def noted(statement: Statement[str], task_id: int, kind: str, actor: str) -> Statement[str]:
+    """Return a statement about a task that also records who completed or failed it."""
+    query = f"select rolecall.note_act(%s::bigint, %s::text, %s::text, ({statement.query}))"
+    return replace(statement, query=query, params=(task_id, kind, actor, *statement.params))
+
+
+def trigger(ids: Iterable[int], actor: str | None = None) -> Statement[dict[int, datetime]]:
+    """Make pending tasks due now, all or none, and record who did. Returns since when each is due, in the order of the
+    ids.
+    """
+    noted = " cross join lateral rolecall.note_act(due.task_id, 'trigger', %s::text, 'triggered')" if actor else ""
     return Statement(
-        query="select task_id, scheduled_for from rolecall.trigger(%s::bigint[])",
-        params=(list(ids),),
+        query=f"select due.task_id, due.scheduled_for from rolecall.trigger(%s::bigint[]) as due{noted}",
+        params=(list(ids), actor) if actor else (list(ids),),
         read=dict,
         event_kinds=TRIGGERED,
     )

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from rolecall.cli.commands.tasks import DryRun, Rate, print_bulk
+from rolecall.cli.commands.bulk import Delay, print_preview, print_started
+from rolecall.cli.commands.tasks import DryRun, Rate
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
-from rolecall.cli.values import read_past
+from rolecall.cli.values import read_duration, read_past
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupDetail, ErrorGroupFilter, ErrorState
 from rolecall.model.operator.pages import Page
-from rolecall.service.tasks import MOST_AT_ONCE
 
 Id = Annotated[int, Argument(metavar="ID", help="The id of the error group.")]
 
@@ -65,16 +65,14 @@ def reopen(shell: Shell, group_id: Id) -> None:
     _mark(shell, group_id, "new")
 
 
-def retry(
-    shell: Shell,
-    group_id: Id,
-    *,
-    limit: Annotated[int, Option(help="The most tasks to retry, newest first.")] = MOST_AT_ONCE,
-    rate: Rate = None,
-    dry_run: DryRun = False,
-) -> None:
-    done = shell.call(lambda services: services.error_groups.retry(group_id, limit=limit, rate=rate, dry_run=dry_run))
-    shell.show(done, lambda: print_bulk(done))
+def retry(shell: Shell, group_id: Id, *, rate: Rate = None, delay: Delay = "10", dry_run: DryRun = False) -> None:
+    if dry_run:
+        found = shell.call(lambda services: services.error_groups.preview_retry(group_id))
+        shell.show(found, lambda: print_preview(found))
+        return
+    seconds = read_duration(delay, "--delay")
+    started = shell.call(lambda services: services.error_groups.retry(group_id, rate=rate, delay=seconds))
+    shell.show(started, lambda: print_started(started))
 
 
 def _mark(shell: Shell, group_id: int, state: ErrorState) -> None:

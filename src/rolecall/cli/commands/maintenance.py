@@ -47,16 +47,22 @@ def audit(  # sizes: the options
     *,
     actor: Annotated[str | None, Option(help="Only changes by this person or API key.")] = None,
     action: Annotated[str | None, Option(help="Only this action, such as tasks.retry.")] = None,
+    kind: Annotated[str | None, Option(help="Only changes of this kind, such as tasks or roles.")] = None,
+    thing: Annotated[str | None, Option(help="Only changes of this thing: a name or an id.")] = None,
     via: Annotated[Via | None, choice(Via, help="Only through this interface.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only at this time or later.")] = None,
+    until: Annotated[str | None, Option(metavar="DATE", help="Only before this time.")] = None,
     before: Annotated[int | None, Option(metavar="ID", help="Only entries before this one: the next page.")] = None,
     limit: Annotated[int, Option(help="The most entries to show, 1 to 1000.")] = 50,
 ) -> None:
     which = AuditFilter(
         actor=actor,
         action=action,
+        kind=kind,
+        thing=thing,
         via=via,
         since=None if since is None else read_date(since),
+        until=None if until is None else read_date(until),
         before=before,
         limit=limit,
     )

@@ -171,11 +171,10 @@ def _do_to_many(
     shell: Shell, action: BulkAction, which: TaskFilter, limit: int, *, dry_run: bool, rate: float | None = None
 ) -> None:
     done = shell.call(lambda services: services.tasks.bulk(action, which, limit=limit, dry_run=dry_run, rate=rate))
-    shell.show(done, lambda: print_bulk(done))
+    shell.show(done, lambda: _print_bulk(done))
 
 
-def print_bulk(done: BulkOutcome) -> None:
-    """Write the result of an action on many tasks."""
+def _print_bulk(done: BulkOutcome) -> None:
     beyond = " or more" if done.more else ""
     first = [(f"would {done.action}" if done.dry_run else "matched", f"{done.matched}{beyond}")]
     print_facts([*first, *done.outcomes.items(), ("newest", done.ids or None)])

@@ -24,13 +24,20 @@ class RoleCount:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One event in a task's history."""
+    """One event in a task's history; the fields are in the order of the columns read.
+
+    A person's change has an `actor`. If it was part of a bulk action, `bulk_tasks` is the number of tasks that this
+    has acted on.
+    """
 
     at: datetime
     kind: str
     attempt: int | None
     worker_id: int | None
     detail: str | None
+    actor: str | None = None
+    bulk_action_id: int | None = None
+    bulk_tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,8 @@ create type rolecall.task_filter as (
     created_to timestamptz,
     finished_from timestamptz,
     finished_to timestamptz,
-    error_group bigint
+    error_group bigint,
+    action text
 );
 
 -- The rights of a caller; each scope includes those before it.
@@ -433,7 +434,8 @@ create index finished_tasks_by_error on rolecall.finished_tasks (error_group, id
     where error_group is not null;
 
 -- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
--- event that ends an attempt also contains when the attempt was claimed and started.
+-- event that ends an attempt also contains when the attempt was claimed and started. An event with an actor
+-- records who caused a change, and the bulk action that it was a part of.
 create table rolecall.task_events (
     task_id bigint not null,
     at timestamptz not null,
@@ -442,7 +444,9 @@ create table rolecall.task_events (
     worker_id bigint,
     detail text,
     claimed_at timestamptz,
-    started_at timestamptz
+    started_at timestamptz,
+    actor text,
+    bulk_action_id bigint
 ) partition by range (at);
 create table rolecall.task_events_default partition of rolecall.task_events default;
 create index task_events_by_task on rolecall.task_events (task_id);
@@ -905,3 +909,33 @@ create table rolecall.announced_problems (
     announced_at timestamptz,
     primary key (kind, subject)
 );
+
+-- Actions on all tasks that match a filter, worked off in batches by a maintenance duty, newest tasks first.
+-- A filter has the fields of rolecall.task_filter. Tasks from `below` on are done, or newer than the action.
+-- `next_at` is the time of the next batch. `total` is the number of tasks that matched when the action was
+-- stored, null if counting took too long. `done` counts the tasks that it acted on, `outcomes` the outcomes.
+create table rolecall.bulk_actions (
+    id bigint generated always as identity (maxvalue 9007199254740991) primary key,
+    action text not null,
+    filter jsonb not null,
+    rate float8,
+    actor text not null,
+    created_at timestamptz not null,
+    starts_at timestamptz not null,
+    next_at timestamptz,
+    finished_at timestamptz,
+    state text not null default 'waiting',
+    below bigint not null,
+    total bigint,
+    done bigint not null default 0,
+    outcomes jsonb not null default '{}',
+    stopped_by text,
+    constraint action_is_a_verb check (action in ('retry', 'cancel', 'delete')),
+    constraint filter_is_an_object check (jsonb_typeof(filter) = 'object' and filter <> '{}'),
+    constraint only_retries_have_a_rate
+    check (rate is null or action = 'retry' and rate between 0.01 and 10000),
+    constraint state_is_one_of_a_bulk_action
+    check (state in ('waiting', 'running', 'completed', 'stopped', 'withdrawn')),
+    constraint due_iff_unfinished check ((next_at is null) = (finished_at is not null))
+) with (fillfactor = 50);
+create index bulk_actions_due on rolecall.bulk_actions (next_at) where next_at is not null;

@@ -110,7 +110,8 @@ create type rolecall.task_filter as (
     created_to timestamptz,
     finished_from timestamptz,
     finished_to timestamptz,
-    error_group bigint
+    error_group bigint,
+    action text
 );
 
 -- The rights of a caller; each scope includes those before it.

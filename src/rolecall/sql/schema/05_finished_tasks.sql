@@ -57,7 +57,8 @@ create index finished_tasks_by_error on rolecall.finished_tasks (error_group, id
     where error_group is not null;
 
 -- Transitions that the task rows do not contain: lost attempts, returns, snoozes, actions of operators. An
--- event that ends an attempt also contains when the attempt was claimed and started.
+-- event that ends an attempt also contains when the attempt was claimed and started. An event with an actor
+-- records who caused a change, and the bulk action that it was a part of.
 create table rolecall.task_events (
     task_id bigint not null,
     at timestamptz not null,
@@ -66,7 +67,9 @@ create table rolecall.task_events (
     worker_id bigint,
     detail text,
     claimed_at timestamptz,
-    started_at timestamptz
+    started_at timestamptz,
+    actor text,
+    bulk_action_id bigint
 ) partition by range (at);
 create table rolecall.task_events_default partition of rolecall.task_events default;
 create index task_events_by_task on rolecall.task_events (task_id);

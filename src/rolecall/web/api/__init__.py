@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from rolecall.web.api import (
     access,
+    bulk_actions,
     chains,
     error_groups,
     health,
@@ -30,6 +31,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     task_actions.router,
     task_actions.token_router,
+    bulk_actions.router,
     jobs.router,
     live.progress_router,
     live.router,

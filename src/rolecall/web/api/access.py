@@ -15,7 +15,7 @@ from rolecall.service.access import DAYS, MOST_DAYS
 from rolecall.service.arguments import LONGEST_NAME
 from rolecall.web.access.passwords import LONGEST
 from rolecall.web.access.sessions import SessionId, end_session_of, sessions_of
-from rolecall.web.dependencies import Administers, Enters, KnownCaller
+from rolecall.web.dependencies import Administers, Enters, KnownCaller, Operates
 from rolecall.web.fields.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.http.problems import refuses
 from rolecall.web.http.requests import forget_session, set_session_cookie
@@ -138,15 +138,27 @@ async def revoke_key(key_id: PathId, services: Administers) -> None:
 
 @audit_router.get("")
 async def list_audit(  # sizes: the filters
-    services: Administers,
+    services: Operates,
     actor: ShortText | None = None,
     action: ShortText | None = None,
+    kind: ShortText | None = None,
+    thing: ShortText | None = None,
     via: Via | None = None,
     since: Moment | None = None,
+    until: Moment | None = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[StoredAuditEvent]:
-    """List audit entries, newest first."""
-    filters = AuditFilter(actor=actor, action=action, via=via, since=since, before=position(cursor), limit=limit + 1)
-    events = await services.audit.list(filters)
-    return page_by_id(events, limit)
+    """List audit entries, newest first. `kind` is the first part of an action, `thing` an id or name."""
+    filters = AuditFilter(
+        actor=actor,
+        action=action,
+        kind=kind,
+        thing=thing,
+        via=via,
+        since=since,
+        until=until,
+        before=position(cursor),
+        limit=limit + 1,
+    )
+    return page_by_id(await services.audit.list(filters), limit)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from rolecall.model.operator.bulk import BulkPreview, StoredBulkAction
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupDetail, ErrorGroupFilter, ErrorState
-from rolecall.model.operator.insight import BulkOutcome
 from rolecall.model.operator.pages import Page
+from rolecall.service.bulk_actions import DELAY
 from rolecall.service.services import Services
-from rolecall.service.tasks import MOST_AT_ONCE
 from rolecall.web.dependencies import Operates, Reads
-from rolecall.web.fields.parameters import Body, Limit, Moment, PathId, Rate, ShortText, TextCursor
+from rolecall.web.fields.parameters import Body, Delay, Limit, Moment, PathId, Rate, ShortText, TextCursor
 
 router = APIRouter(prefix="/api/errors", tags=["errors"])
 
@@ -27,10 +27,10 @@ class MarkedErrorGroup(BaseModel):
 
 
 class GroupRetry(Body):
-    """A retry of the newest failed tasks of a group: all at once, or `rate` tasks a second."""
+    """A retry of the failed tasks of a group in `delay` seconds: all at once, or `rate` tasks a second."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = MOST_AT_ONCE
     rate: Rate | None = None
+    delay: Delay = DELAY
     dry_run: bool = False
 
 
@@ -74,10 +74,14 @@ async def reopen_error_group(group_id: PathId, services: Operates) -> MarkedErro
 
 
 @router.post("/{group_id:int}/retry")
-async def retry_error_group(group_id: PathId, services: Operates, request: GroupRetry | None = None) -> BulkOutcome:
-    """Retry the failed tasks of an error group. `dry_run` only counts them."""
+async def retry_error_group(
+    group_id: PathId, services: Operates, request: GroupRetry | None = None
+) -> StoredBulkAction | BulkPreview:
+    """Start a bulk action that retries the failed tasks of an error group. `dry_run` only counts them."""
     given = request or GroupRetry()
-    return await services.error_groups.retry(group_id, limit=given.limit, rate=given.rate, dry_run=given.dry_run)
+    if given.dry_run:
+        return await services.error_groups.preview_retry(group_id)
+    return await services.error_groups.retry(group_id, rate=given.rate, delay=given.delay)
 
 
 async def _mark(services: Services, group_id: int, state: ErrorState) -> MarkedErrorGroup:

@@ -32,7 +32,7 @@ OWN_PAGES = (
     NavigationEntry(label="Roles", path="/roles", icon="roles", group="Pool"),
     NavigationEntry(label="Keys", path="/keys", icon="keys", group="Pool"),
     NavigationEntry(label="Capacity", path="/capacity", icon="capacity", group="Pool"),
-    NavigationEntry(label="Audit log", path="/audit", icon="audit", group="Pool", scope=Scope.ADMIN),
+    NavigationEntry(label="Changes", path="/changes", icon="audit", group="Pool", scope=Scope.OPERATE),
 )
 
 

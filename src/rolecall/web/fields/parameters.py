@@ -35,6 +35,7 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_DELAY)]
 Patience = Annotated[float, Query(ge=0, le=30, description="The maximum number of seconds to wait.")]
 SearchText = Annotated[str, Query(max_length=200)]
 Rate = Annotated[float, Field(ge=0.01, le=10_000, description="Tasks a second.")]
+Delay = Annotated[float, Field(ge=0, le=86_400, description="Seconds until it starts. Until then it can be withdrawn.")]
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 # Names of roles or handlers, separated by commas.
 Names = Annotated[str, Field(min_length=1, max_length=8_000)]

@@ -31,6 +31,8 @@ begin
             (select min(next_run_at) from rolecall.schedules where enabled and next_run_at > v_clock)
                 - v_clock,
             (select min(paused_until) from rolecall.roles where paused_until > v_clock) - v_clock,
+            (select min(bulk.next_at) from rolecall.bulk_actions as bulk where bulk.next_at > v_clock)
+                - v_clock,
             case when v_next_expiry > v_clock then v_next_expiry - v_clock end
         ))::float8,
         coalesce((array_agg(duty.done_by order by duty.done_at desc nulls last))[1] = p_by, false)
@@ -149,7 +151,8 @@ begin
 end
 $$;
 
--- Lists the duties that are needed early: a schedule is due, a pause has expired, or a task has expired.
+-- Lists the duties that are needed early: a schedule or a batch of a bulk action is due, a pause has
+-- expired, or a task has expired.
 -- returns: their names
 create or replace function rolecall.duties_called_for()
 returns text[]
@@ -166,6 +169,9 @@ begin
     end if;
     if exists (select from rolecall.roles where paused_until <= v_clock) then
         v_names := v_names || text 'pauses';
+    end if;
+    if exists (select from rolecall.bulk_actions where next_at <= v_clock) then
+        v_names := v_names || text 'bulk';
     end if;
     if rolecall.next_expiry() <= v_clock then
         v_names := v_names || text 'expiry';

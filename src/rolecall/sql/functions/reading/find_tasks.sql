@@ -11,6 +11,20 @@ create or replace function rolecall.find_tasks(
     p_filter jsonb, p_before bigint default null, p_limit int default 50
 )
 returns table (ids bigint[], reached bigint)
+language sql
+volatile
+rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+    select found.ids, found.reached from rolecall.search_tasks(p_filter, p_before, p_limit) as found
+$$;
+
+-- Finds tasks as find_tasks does. With an action (retry, cancel or delete), finds only tasks that it could
+-- change.
+-- returns: one row: at most p_limit ids with their lines and error groups, and the id before which the next
+-- page begins; null if there is none
+create or replace function rolecall.search_tasks(p_filter jsonb, p_before bigint, p_limit int)
+returns table (ids bigint[], lines int[], error_groups bigint[], reached bigint)
 language plpgsql
 volatile
 rows 1
@@ -40,8 +54,10 @@ declare
         when v.state in ('blocked', 'waiting', 'running', 'failed', 'cancelled') then v.state
         when v.state in ('claimed', 'stale', 'hanging') then 'running'
     end;
-    v_finished boolean := v.state is null or v.state in ('completed', 'failed', 'cancelled');
-    v_open boolean := v.finished_from is null and v.finished_to is null and v.error_group is null
+    v_finished boolean := v.action is distinct from 'cancel'
+        and (v.state is null or v.state in ('completed', 'failed', 'cancelled'));
+    v_open boolean := v.action is distinct from 'retry' and v.finished_from is null
+        and v.finished_to is null and v.error_group is null
         and (v.state is null or v.state not in ('completed', 'failed', 'cancelled'));
     -- Whole days, so that no task within a day is silently skipped.
     v_from timestamptz := coalesce(
@@ -83,13 +99,14 @@ begin
             and (v.key is null or (open and id = any(v_keyed)) or (not open and key = v.key))
             and (v.parent_id is null or parent_id = v.parent_id)
             and (v_few is null or state = v_few)
+            and (v.action is distinct from 'retry' or state in ('failed', 'cancelled'))
             and (v.error_group is null or error_group = v.error_group)
         order by id desc
         limit v_most
     ),
     -- Filters without an index, checked for each task.
     judged as (
-        select id, row_number() over (order by id desc) as n, coalesce(
+        select id, line_id, error_group, row_number() over (order by id desc) as n, coalesce(
             (v_lines is null or line_id = any(v_lines))
             and (v.worker_id is null or worker_id = v.worker_id)
             and (v.chain_id is null or chain_id = v.chain_id)
@@ -130,11 +147,15 @@ begin
         limit p_limit + 1
     )
     select coalesce(array_agg(page.id order by page.id desc) filter (where page.fits), '{}'),
+        array_agg(page.line_id order by page.id desc) filter (where page.fits),
+        array_agg(page.error_group order by page.id desc) filter (where page.fits),
         min(page.id) filter (where page.n = v_most)
-    into ids, reached
+    into ids, lines, error_groups, reached
     from page;
     reached := coalesce(case when cardinality(ids) > p_limit then ids[p_limit] end, reached);
     ids := ids[:p_limit];
+    lines := lines[:p_limit];
+    error_groups := error_groups[:p_limit];
     return next;
 end
 $$;

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rolecall.web.dashboard.pages import (
-    audit,
+    bulk_actions,
     capacity,
     chains,
+    changes,
     errors,
     jobs,
     keys,
@@ -30,9 +31,10 @@ PAGES: tuple[Pages, ...] = (
     keys.router,
     schedules.router,
     workers.router,
-    audit.router,
+    changes.router,
     sessions.router,
     errors.router,
+    bulk_actions.router,
     tasks.router,
     task.router,
     capacity.router,

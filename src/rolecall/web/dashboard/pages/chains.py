@@ -13,7 +13,7 @@ from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound, InvalidTask
 from rolecall.model.operator.details import ChainOutline
 from rolecall.model.operator.pages import position
-from rolecall.service.tasks import STATUSES
+from rolecall.service.arguments import STATUSES
 from rolecall.web.dashboard.drawing.tree_picture import count_text
 from rolecall.web.dashboard.presenters.confirmations import before_deleting_chain
 from rolecall.web.dashboard.routing import Pages

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, get_args
 
@@ -11,7 +10,8 @@ from pydantic import BeforeValidator
 
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter, ErrorState
 from rolecall.web.dashboard.forms.task_query import with_zone
-from rolecall.web.dashboard.presenters.confirmations import before_retrying_group, summarize
+from rolecall.web.dashboard.presenters.bulk_actions import ANNOUNCEMENT
+from rolecall.web.dashboard.presenters.confirmations import before_retrying_group
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
 from rolecall.web.fields.parameters import Blank, Moment, PathId, Rate, ShortText, TextCursor
@@ -60,9 +60,8 @@ async def retry_group(view: Operating, group_id: PathId, rate: MaybeRate = None)
     if not group.failed_tasks:
         return view.done("No task is failed with this error now.", tone="info")
     await view.confirm(*before_retrying_group(group, rate))
-    outcome = await view.services.error_groups.retry(group_id, rate=rate)
-    flash = summarize("retry", Counter(outcome.outcomes))
-    return view.done(flash.text, tone=flash.tone)
+    started = await view.services.error_groups.retry(group_id, rate=rate)
+    return view.done(ANNOUNCEMENT, to=f"/changes/bulk/{started.id}")
 
 
 @router.post("/errors/{group_id:int}/{verb}")

@@ -1,5 +1,5 @@
 """The page of the task queue: a list with filters and pages in its URL, the recovery of stale tasks, and actions on the
-selected tasks or, after a confirmation, on all tasks that match a filter.
+selected tasks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import Form, Query, Request, Response
+from fastapi import Form, Request, Response
 
 from rolecall.model.errors import ConfigError, FilterError
 from rolecall.model.operator.insight import BulkAction
@@ -17,10 +17,9 @@ from rolecall.model.operator.pages import Page
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.services import Services
 from rolecall.service.tasks import Tasks
-from rolecall.web.api.task_actions import MOST_AT_ONCE
 from rolecall.web.dashboard.forms.task_query import TaskQuery, read_query
 from rolecall.web.dashboard.parts import is_late
-from rolecall.web.dashboard.presenters.confirmations import MEANINGS, before_selected, summarize
+from rolecall.web.dashboard.presenters.confirmations import before_selected, summarize
 from rolecall.web.dashboard.presenters.lists import StateTab, derived_tabs, state_tabs
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Operating, Reading
@@ -30,8 +29,6 @@ router = Pages()
 
 UNPROCESSABLE = 422
 MOST_NAMED = 10
-LIMITS = (100, 1_000, 10_000)
-MOST_UNASKED = 1_000
 MOST_SELECTED = 500
 
 Verb = Callable[[Tasks, Sequence[int]], Awaitable[Mapping[int, str]]]
@@ -102,7 +99,6 @@ async def _find(services: Services, query: TaskQuery) -> FoundTasks:
     return FoundTasks(page=page, parents=await services.tasks.parents_among([task.id for task in page.items]))
 
 
-Limit = Annotated[int, Query(ge=1, le=MOST_AT_ONCE)]
 Ids = Annotated[list[Id], Form(max_length=MOST_SELECTED)]
 
 
@@ -116,34 +112,3 @@ async def change_selected(view: Operating, action: Annotated[BulkAction, Form()]
     outcomes = await VERBS[action](view.services.tasks, id)
     flash = summarize(action, Counter(outcomes.values()))
     return view.done(flash.text, tone=flash.tone)
-
-
-@router.get("/tasks/bulk")
-async def ask_before_bulk(
-    view: Operating, request: Request, action: BulkAction = "retry", limit: Limit = MOST_UNASKED
-) -> Response:
-    """Ask for confirmation of an action on all tasks that match a filter, and show how many there are."""
-    query = _readable(read_query(request.query_params))
-    found = query.words and await view.services.tasks.bulk(action, query.filter, limit=limit, dry_run=True)
-    context = {"query": query, "found": found, "limit": limit, "limits": LIMITS}
-    return view.page("tasks/bulk.html", action=action, meaning=MEANINGS[action], **context)
-
-
-@router.post("/tasks/bulk")
-async def change_found(
-    view: Operating,
-    request: Request,
-    action: Annotated[BulkAction, Form()],
-    limit: Annotated[int, Form(ge=1, le=MOST_AT_ONCE)] = MOST_UNASKED,
-) -> Response:
-    """Retry, cancel or delete the newest tasks that match a filter."""
-    query = _readable(read_query(await request.form()))
-    outcome = await view.services.tasks.bulk(action, query.filter, limit=limit)
-    flash = summarize(action, outcome.outcomes)
-    return view.done(flash.text, to=f"/tasks?{query.encode()}", tone=flash.tone)
-
-
-def _readable(query: TaskQuery) -> TaskQuery:
-    if query.problem is not None:
-        raise FilterError(query.problem)
-    return query

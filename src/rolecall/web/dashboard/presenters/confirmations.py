@@ -9,7 +9,7 @@ from rolecall.model.operator.details import TaskDetail
 from rolecall.model.operator.error_groups import ErrorGroupDetail
 from rolecall.model.operator.insight import BulkAction
 from rolecall.model.states import TaskState
-from rolecall.service.tasks import MOST_AT_ONCE as MOST_RETRIED
+from rolecall.service.bulk_actions import DELAY
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.formats import count, duration
 
@@ -30,6 +30,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "open": "already open",
         "completed": "already completed",
         "duplicate": "kept, because another task has the same dedupe key",
+        "refused": "kept, because it would wait for itself",
     },
     "cancel": {"cancelled": "cancelled", "requested": "being cancelled", "finished": "already finished"},
     "delete": {
@@ -78,13 +79,13 @@ def before_selected(action: BulkAction, ids: Collection[int], parents: Collectio
 
 def before_retrying_group(group: ErrorGroupDetail, rate: float | None) -> Confirmation:
     """Return the question before the failed tasks of an error group are retried, all at once or at a rate."""
-    number = min(group.failed_tasks, MOST_RETRIED)
-    tasks = _number(number, "task", "tasks")
-    which = f"the newest {tasks} of {count(group.failed_tasks)}" if group.failed_tasks > number else f"all {tasks}"
-    pace = "" if rate is None else f" The last one is due in {duration(number / rate)}."
+    tasks = _number(group.failed_tasks, "task", "tasks")
+    pace = "" if rate is None else f" The last one is due in {duration(group.failed_tasks / rate)}."
     every = "" if rate is None else f", {rate:g} a second"
-    meaning = f"{group.handler}, {group.title}. They become pending again with all attempts.{pace}"
-    return f"Retry {which} that failed with this error{every}?", f"Retry {tasks}", meaning
+    meaning = (
+        f"{group.handler}, {group.title}. They become pending again with all attempts, in {duration(DELAY)}.{pace}"
+    )
+    return f"Retry all {tasks} that failed with this error{every}?", f"Retry {tasks}", meaning
 
 
 def _number(number: int, one: str, many: str) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from rolecall.model.operator.insight import Attempt, TimelineEntry
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
+from rolecall.web.dashboard.formats import count
 
 STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "created": ("Enqueued", "muted"),
@@ -31,6 +32,16 @@ STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "triggered": ("Triggered manually", "accent"),
     "unparked": ("Unparked, because its key was free", "warn"),
 }
+# What a person did, the words for it, and the entries of its effects, which the person's entry replaces.
+ACTS: Mapping[str, tuple[str, frozenset[str]]] = {
+    "retry": ("retried", frozenset({"retried"})),
+    "cancel": ("cancelled", frozenset({"cancelled"})),
+    "trigger": ("triggered", frozenset({"triggered"})),
+    "complete": ("completed", frozenset({"completed"})),
+    "fail": ("failed", frozenset({"failed"})),
+}
+# Seconds within which an effect belongs to an act.
+SOON = 2.0
 ERROR = "error"
 SPENT = frozenset({ERROR, "timeout", "crashed"})
 
@@ -45,6 +56,7 @@ class StoryMoment:
     since: float | None
     attempt: int | None
     worker_id: int | None
+    bulk_action_id: int | None
     detail: str | None
 
 
@@ -74,9 +86,11 @@ def attempts_in(attempts: Sequence[Attempt], now: datetime) -> list[AttemptRow]:
 
 
 def story_of(timeline: Sequence[TimelineEntry]) -> list[StoryMoment]:
-    """Return the timeline, oldest first."""
-    predecessors: list[TimelineEntry | None] = [None, *timeline]
-    return [_moment(entry, before) for before, entry in zip(predecessors, timeline, strict=False)]
+    """Return the timeline, oldest first. Entries of people replace those of their effects."""
+    acts = [entry for entry in timeline if entry.actor is not None]
+    shown = [entry for entry in timeline if not any(_is_effect(entry, act) for act in acts)]
+    predecessors: list[TimelineEntry | None] = [None, *shown]
+    return [_moment(entry, before) for before, entry in zip(predecessors, shown, strict=False)]
 
 
 def failures_in(timeline: Sequence[TimelineEntry]) -> list[FailedAttempt]:
@@ -110,8 +124,24 @@ def _is_end_of(entry: TimelineEntry, failure: FailedAttempt) -> bool:
     return entry.attempt == failure.attempt and entry.detail == failure.error
 
 
+def _is_effect(entry: TimelineEntry, act: TimelineEntry) -> bool:
+    is_bare = entry.actor is None and entry.worker_id is None and entry.detail is None
+    is_near = abs((act.at - entry.at).total_seconds()) <= SOON
+    return is_bare and is_near and entry.kind in ACTS[act.kind][1]
+
+
+def _words_of_act(entry: TimelineEntry) -> str:
+    others = (entry.bulk_tasks or 1) - 1
+    along = f" with {count(others)} {'other' if others == 1 else 'others'}" if others else ""
+    return f"{entry.actor} {ACTS[entry.kind][0]} this{along}"
+
+
 def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
-    words, tone = STORY_WORDS.get(entry.kind, (entry.kind.capitalize(), "muted"))
+    words, tone = (
+        (_words_of_act(entry), "accent")
+        if entry.actor
+        else STORY_WORDS.get(entry.kind, (entry.kind.capitalize(), "muted"))
+    )
     return StoryMoment(
         at=entry.at,
         words=words,
@@ -119,6 +149,7 @@ def _moment(entry: TimelineEntry, before: TimelineEntry | None) -> StoryMoment:
         since=None if before is None else max(0.0, (entry.at - before.at).total_seconds()),
         attempt=entry.attempt or None,
         worker_id=entry.worker_id,
+        bulk_action_id=entry.bulk_action_id,
         # The entry for the end of a task repeats the detail of its last attempt.
         detail=entry.detail if before is None or before.detail != entry.detail else None,
     )
