@@ -1,10 +1,12 @@
-"""Runs all checks of the project, even if some fail: one line per check, followed by its findings."""
+"""Runs all checks of the project, one on each core, even if some fail: a line per check, followed by its findings."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from tools.offences import ROOT
 
@@ -33,7 +35,10 @@ def main(words: list[str]) -> int:
     if unknown := [word for word in named if word not in steps]:
         print(f"check: no step named {', '.join(unknown)}; the steps are {', '.join(steps)}", file=sys.stderr)
         return 2
-    failed = [name for name in named or steps if not passes(name, steps[name])]
+    chosen = named or list(steps)
+    with ThreadPoolExecutor(1 if steps is FIXES else os.cpu_count()) as pool:
+        passed = list(pool.map(lambda name: passes(name, steps[name]), chosen))
+    failed = [name for name, is_fine in zip(chosen, passed, strict=True) if not is_fine]
     print(f"check: failed in {', '.join(failed)}" if failed else "check: all passed")
     return 1 if failed else 0
 
@@ -43,9 +48,10 @@ def passes(name: str, command: list[str]) -> bool:
     program = [str(ROOT / ".venv" / "bin" / command[0]), *command[1:]]
     done = subprocess.run(program, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     passed = done.returncode == 0
-    print(f"{'ok  ' if passed else 'FAIL'} {name:<8} {time.monotonic() - started:5.1f} s", flush=True)
-    if not passed:
-        print(done.stdout.rstrip(), flush=True)
+    findings = "" if passed else f"{done.stdout.rstrip()}\n"
+    line = f"{'ok  ' if passed else 'FAIL'} {name:<8} {time.monotonic() - started:5.1f} s\n"
+    sys.stdout.write(line + findings)
+    sys.stdout.flush()
     return passed
 
 

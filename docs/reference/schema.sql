@@ -384,6 +384,13 @@ CREATE TABLE rolecall.idle_marks (
     until timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY rolecall.idle_marks REPLICA IDENTITY FULL;
+CREATE TABLE rolecall.announced_problems (
+    kind text NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    first_seen_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    announced_at timestamp with time zone
+);
 CREATE TABLE rolecall.api_keys (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -762,6 +769,8 @@ ALTER TABLE rolecall.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 ALTER TABLE ONLY rolecall.finished_tasks ATTACH PARTITION rolecall.finished_tasks_default DEFAULT;
 ALTER TABLE ONLY rolecall.task_events ATTACH PARTITION rolecall.task_events_default DEFAULT;
+ALTER TABLE ONLY rolecall.announced_problems
+    ADD CONSTRAINT announced_problems_pkey PRIMARY KEY (kind, subject);
 ALTER TABLE ONLY rolecall.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.api_keys

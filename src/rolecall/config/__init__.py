@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rolecall.config import access, brokers, database, handoff, logs, scaling, worker
+from rolecall.config import access, alerting, brokers, database, handoff, logs, scaling, worker
 from rolecall.config.access import AccessSettings, AuthMode, HttpSettings
+from rolecall.config.alerting import AlertingSettings
 from rolecall.config.database import DatabaseSettings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.config.logs import LogFormat, LogLevel, LogSettings
@@ -23,6 +24,7 @@ from rolecall.config.worker import WorkerSettings
 
 __all__ = [
     "AccessSettings",
+    "AlertingSettings",
     "AuthMode",
     "DatabaseSettings",
     "HttpSettings",
@@ -33,6 +35,7 @@ __all__ = [
     "Setting",
     "Settings",
     "WorkerSettings",
+    "read_alerting",
     "read_database",
     "read_settings",
 ]
@@ -45,6 +48,7 @@ SETTINGS: Mapping[str, tuple[Setting[object], ...]] = MappingProxyType(
         "Notifications": brokers.SETTINGS,
         "API and dashboard": access.SETTINGS,
         "Dispatch through Redis": handoff.SETTINGS,
+        "Alerts": alerting.SETTINGS,
         "Kubernetes": scaling.SETTINGS,
     }
 )
@@ -83,3 +87,8 @@ def read_settings(environ: Mapping[str, str] = os.environ, flags: Mapping[str, s
 def read_database(environ: Mapping[str, str] = os.environ) -> DatabaseSettings:
     """Read only the settings of the database, from the environment."""
     return database.read_database_settings(Source(environ, {}))
+
+
+def read_alerting(environ: Mapping[str, str] = os.environ) -> AlertingSettings:
+    """Read only the settings of alerts, from the environment."""
+    return alerting.read_alerting_settings(Source(environ, {}))

@@ -41,3 +41,15 @@ class Problem:
     since: datetime | None
     seconds: float | None
     figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemChange:
+    """A problem that receivers of alerts do not know yet, or None for `problem` if it is over.
+
+    `subjects` are its roles, handlers or ids of workers.
+    """
+
+    kind: ProblemKind
+    subjects: Sequence[str]
+    problem: Problem | None

@@ -896,6 +896,17 @@ create table rolecall.new_failures (
 );
 alter table rolecall.new_failures replica identity full;
 
+-- The roles, handlers and workers with a problem, for those who are notified of it. `announced_at` is null
+-- until the problem has lasted for a while.
+create table rolecall.announced_problems (
+    kind text not null,
+    subject text collate "C" not null,
+    first_seen_at timestamptz not null,
+    last_seen_at timestamptz not null,
+    announced_at timestamptz,
+    primary key (kind, subject)
+);
+
 -- The log lines of attempts, in parts: one row per write of a worker. A line is a JSON array: its number in
 -- its attempt, its time in seconds since 1970, its level, its logger and its message. A gap in the numbers
 -- stands for lines that were not stored. `at` is the time of the last write.
