@@ -101,6 +101,8 @@ class TaskLogs(logging.Handler):
         self._is_on = level != "off"
         self._lowest = NUMBERS[level]
         self._levels = {handler: NUMBERS[its_level] for handler, its_level in levels.items()}
+        # Lower records do not reach this handler. Warnings do, because of `_print_as_before`.
+        self.setLevel(min(logging.WARNING, self._lowest, *self._levels.values()))
         self._secrets = secrets
         self._attempts: dict[HeldTask, AttemptLog] = {}
         self._unwritten_bytes = 0
