@@ -24,7 +24,7 @@ function copyOnClick() {
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("[data-copies]");
     if (!button) return;
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).innerText);
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
     const word = button.querySelector("span");
     word.textContent = "Copied";
     setTimeout(() => { word.textContent = "Copy"; }, 2000);
