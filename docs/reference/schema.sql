@@ -762,6 +762,14 @@ CREATE TABLE rolecall.task_events_default (
     bulk_action_id bigint
 );
 ALTER TABLE ONLY rolecall.task_events_default REPLICA IDENTITY FULL;
+CREATE TABLE rolecall.task_logs (
+    task_id bigint NOT NULL,
+    fence integer NOT NULL,
+    part integer NOT NULL,
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    lines jsonb NOT NULL
+);
 CREATE TABLE rolecall.task_owners (
     task_id bigint NOT NULL,
     owner text NOT NULL COLLATE pg_catalog."C",
@@ -865,6 +873,8 @@ ALTER TABLE ONLY rolecall.server_epoch
     ADD CONSTRAINT server_epoch_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY rolecall.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
+ALTER TABLE ONLY rolecall.task_logs
+    ADD CONSTRAINT task_logs_pkey PRIMARY KEY (task_id, fence, part);
 ALTER TABLE ONLY rolecall.task_owners
     ADD CONSTRAINT task_owners_pkey PRIMARY KEY (task_id);
 ALTER TABLE ONLY rolecall.task_tokens
@@ -922,6 +932,7 @@ CREATE INDEX task_events_by_task ON ONLY rolecall.task_events USING btree (task_
 CREATE INDEX task_events_by_time ON ONLY rolecall.task_events USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX task_events_default_at_idx ON rolecall.task_events_default USING brin (at) WITH (pages_per_range='64', autosummarize='on');
 CREATE INDEX task_events_default_task_id_idx ON rolecall.task_events_default USING btree (task_id);
+CREATE INDEX task_logs_by_time ON rolecall.task_logs USING btree (at);
 CREATE INDEX task_owners_by_owner ON rolecall.task_owners USING btree (owner, task_id);
 CREATE INDEX task_tokens_by_task ON rolecall.task_tokens USING btree (task_id);
 CREATE INDEX tasks_beside_a_twin ON rolecall.tasks USING btree (dedupe_key) WHERE dedupe_pending;

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from rolecall.model.keys import KeyCapacity
     from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
     from rolecall.model.operator.insight import RoleCount
+    from rolecall.model.operator.logs import LogLine
     from rolecall.model.outcomes import Cancel, NoResult, Snooze, UnreadableResult, UnstoredResult, WaitFor
     from rolecall.model.retry import RetryKind, RetryPolicy, exponential, immediate, linear, no_retry
     from rolecall.model.schedules import Schedule, stagger
@@ -175,6 +176,7 @@ else:
             "rolecall.model.findings": ("Finding", "Severity"),
             "rolecall.model.handlers": ("TaskContext",),
             "rolecall.model.operator.error_groups": ("ErrorGroup", "ErrorGroupFilter"),
+            "rolecall.model.operator.logs": ("LogLine",),
             "rolecall.model.operator.insight": ("RoleCount",),
             "rolecall.model.keys": ("KeyCapacity",),
             "rolecall.model.outcomes": (
@@ -264,6 +266,7 @@ __all__ = [
     "Joinable",
     "KeyCapacity",
     "LeaseLost",
+    "LogLine",
     "LostReason",
     "Middleware",
     "MigrationFailed",

@@ -74,7 +74,6 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.delete_one": ONE,
         "tasks.enqueue_many": "a command enqueues one task; programs with many use the client",
         "tasks.fail_by_token": TOKEN,
-        "tasks.get": PART,
         "trees.outline": "limited to the space of a page; `tasks tree` prints the whole tree",
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,

@@ -23,6 +23,7 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/tasks", "counts()", {"counts"}, ["Task queue", "Role", "take_back"]),
     ("/tasks", "find_tasks()", {"list"}, ["Task queue", "Running", "Completed"]),
     ("/tasks/{task_id}", "why()", {"why"}, ["Timeline", "Payload"]),
+    ("/tasks/{task_id}", "find_log_lines()", {"log"}, ["Timeline", "Payload"]),
     ("/chains", "find_chains()", {"list"}, ["Chains", "Handler"]),
     ("/chains", "roles", set(), ["Chains", "take_back"]),
     ("/jobs", "workers", {"list"}, ["Job queue", "Next runs", "every-minute"]),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import httpx2
+from psycopg.types.json import Jsonb
 
 from rolecall.sql.encoding import encode_result
 from rolecall.testing import Clock
 from tests.dashboard.reading import shown
 from tests.dashboard.scenery import TRACEBACK
 from tests.sql.engine import START, Engine
+
+LINES = [[1, 0, 20, "shop", "first"], [4, 1, 40, "shop.till", "<b>loud</b>"]]
 
 
 async def test_task_shows_its_worker_lease_and_progress(pool: Engine, http: httpx2.AsyncClient) -> None:
@@ -188,3 +191,41 @@ async def test_unstored_result_is_explained_in_its_place(pool: Engine, http: htt
         f"Result could not be stored : {marker.unstored}"
         in page.one("section", **{"aria-labelledby": "documents"}).text
     )
+
+
+def store_log(pool: Engine, task: int, attempt: int, lines: list[list[object]]) -> None:
+    part = {"task_id": task, "fence": attempt, "attempt": attempt, "part": 1, "lines": lines}
+    pool.rows("select rolecall.write_logs(%s)", Jsonb([part]))
+
+
+async def test_log_shows_lines_with_levels_and_how_many_are_missing(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+    pool.claim_one()
+    store_log(pool, task, 1, LINES)
+
+    log = (await shown(http, f"/tasks/{task}")).one("section", id="logs")
+
+    assert [(line.attributes.get("data-tone"), line.one("code").text) for line in log.all("p") if line.all("code")] == [
+        ("info", "first"), ("bad", "<b>loud</b>"),
+    ]  # fmt: skip
+    assert "2 lines are not stored" in log.text
+    assert log.attributes["data-live"] == "clock"
+
+
+async def test_log_shows_all_attempts_or_one(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add", max_attempts=3)
+    for attempt in (1, 2):
+        pool.fail(pool.claim_one(), "E", after=0)
+        store_log(pool, task, attempt, [[1, attempt, 20, "shop", f"line of {attempt}"]])
+
+    everything = (await shown(http, f"/tasks/{task}")).one("section", id="logs").text
+    second = (await shown(http, f"/tasks/{task}?attempt=2")).one("section", id="logs").text
+
+    assert ["line of 1" in text for text in (everything, second)] == [True, False]
+    assert ["line of 2" in text for text in (everything, second)] == [True, True]
+
+
+async def test_task_without_log_lines_shows_no_log(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add")
+
+    assert "hidden" in (await shown(http, f"/tasks/{task}")).one("section", id="logs").attributes

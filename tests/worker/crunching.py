@@ -206,3 +206,10 @@ def raise_hostile(kind: str) -> None:
 
 def refuse_at_length(token: Annotated[str, Redacted]) -> None:
     raise ValueError("x" * 3_990 + token)
+
+
+def count_aloud(ctx: ProcessContext) -> None:
+    logging.getLogger("shop.prices").info("asked the till for %d", 7)
+    ctx.log.warning("it is late")
+    print("printed")  # noqa: T201 - standard output is the subject
+    print("without an end", end="")  # noqa: T201 - standard output is the subject

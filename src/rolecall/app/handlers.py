@@ -17,6 +17,7 @@ from rolecall.app.signature import ResultType, Signature
 from rolecall.model.durations import Duration, in_seconds
 from rolecall.model.errors import ContractBroken, InvalidDeclaration
 from rolecall.model.hints import method_hint, require_options
+from rolecall.model.operator.logs import LEVELS, LogLevel
 from rolecall.model.redaction import Redaction
 from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, NewTask, TaskOptions
@@ -53,6 +54,7 @@ class HandlerOptions(TypedDict, total=False):
     key: str | None
     dedupe_key: str | None
     strict_keys: bool | None
+    logs: LogLevel | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class HandlerSettings:
     `key` and `dedupe_key` are templates for tasks that have none, with payload fields in braces:
     `store:{store_id}`. If such a field is None, the task has no key. `expires`: how long after its due time a task
     expires, unless the task sets it. `strict_keys`: the handler's tasks are not claimed as part of a sequence (see
-    RoleDefinition).
+    RoleDefinition). `logs`: the lowest level of log lines that are stored with its tasks; `off` stores none.
     """
 
     role: str | None = None
@@ -91,6 +93,7 @@ class HandlerSettings:
     key: str | None = None
     dedupe_key: str | None = None
     strict_keys: bool | None = None
+    logs: LogLevel | None = None
 
 
 class UsingOptions(TaskOptions, total=False):
@@ -147,6 +150,10 @@ class HandlerDefinition(Generic[P, R_co]):
     @property
     def process(self) -> bool:
         return self.settings.process
+
+    @property
+    def logs(self) -> LogLevel | None:
+        return self.settings.logs
 
     @property
     def is_async(self) -> bool:
@@ -278,6 +285,8 @@ def define(
         raise InvalidDeclaration(f"handler {handler!r}: batch must be at least 1, not {settings.batch}")
     if settings.extra not in {"forbid", "ignore"}:
         raise InvalidDeclaration(f"handler {handler!r}: extra must be 'forbid' or 'ignore', not {settings.extra!r}")
+    if settings.logs not in {None, *LEVELS}:
+        raise InvalidDeclaration(f"handler {handler!r}: logs must be one of {', '.join(LEVELS)}, not {settings.logs!r}")
     if settings.process:
         require_process(function, handler=handler, batch=settings.batch)
     signature = read_signature(

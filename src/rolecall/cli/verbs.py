@@ -144,6 +144,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
                 "tasks.attempts",
                 "Show each claim of a task: its worker, its times and its outcome.",
             ),
+            Verb("logs", "logs.show", "Show the log lines of a task; --follow waits for more."),
             Verb("progress", "progress.tree", "Show the progress of a task and everything below it, by phase."),
             Verb(
                 "retry",

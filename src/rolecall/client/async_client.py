@@ -14,6 +14,7 @@ from rolecall.client.async_core import AsyncClientCore
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
 from rolecall.client.requests import (
     as_ids,
+    id_of,
     next_tasks_of_async,
     poll_until_async,
     with_large_values_stored_async,
@@ -27,13 +28,15 @@ from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
 from rolecall.model.operator.insight import RoleCount
+from rolecall.model.operator.logs import LogFilter, LogLevel, LogLine
 from rolecall.model.tasks import Enqueued, NewTask, TreeNode
 from rolecall.model.transactions import AsyncJoinable
-from rolecall.sql import chains, error_groups, insight, keys, outside, structure, tasks
+from rolecall.sql import chains, error_groups, insight, keys, logs, outside, structure, tasks
 from rolecall.sql.events import ENDS
 from rolecall.transport.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 R = TypeVar("R")
+MOST_LOG_LINES = 10_000
 T = TypeVar("T")
 
 
@@ -104,6 +107,17 @@ class AsyncClient(AsyncClientCore):
         """Add children to a running or waiting task. Raises InvalidTask and ParentNotOpen."""
         children = await with_large_values_stored_async(list(batch), self._app)
         return await self._run(structure.spawn(parent_id, children, serial=serial), connection)
+
+    async def logs(
+        self, task: Enqueued[Any] | int, *, attempt: int | None = None, level: LogLevel | None = None
+    ) -> list[LogLine]:
+        """Return the log lines of a task's attempts, or of one, oldest first, from a level. At most the last 10,000.
+
+        Lines of a running task appear within about a second. Raises TaskNotFound.
+        """
+        await self.get(task)
+        which = LogFilter(attempt=attempt, level=level, limit=MOST_LOG_LINES, last=True)
+        return (await self._run(logs.lines(id_of(task), which))).items
 
     async def tree(self, root_id: int) -> list[TreeNode]:
         """Return a task and everything below it, level by level. Raises TaskNotFound."""

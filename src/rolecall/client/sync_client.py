@@ -13,6 +13,7 @@ import psycopg
 from rolecall.client.held_chain import HeldChain, require_transaction
 from rolecall.client.requests import (
     as_ids,
+    id_of,
     next_tasks_of,
     poll_until,
     with_large_values_stored,
@@ -27,13 +28,15 @@ from rolecall.model.errors import TaskNotFound, WaitTimeout
 from rolecall.model.keys import KeyCapacity
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
 from rolecall.model.operator.insight import RoleCount
+from rolecall.model.operator.logs import LogFilter, LogLevel, LogLine
 from rolecall.model.tasks import Enqueued, NewTask, TreeNode
 from rolecall.model.transactions import Joinable
-from rolecall.sql import chains, error_groups, insight, keys, outside, structure, tasks
+from rolecall.sql import chains, error_groups, insight, keys, logs, outside, structure, tasks
 from rolecall.sql.events import ENDS
 from rolecall.transport.transport import CANCEL_CHANNEL, WAKE_CHANNEL
 
 R = TypeVar("R")
+MOST_LOG_LINES = 10_000
 T = TypeVar("T")
 
 
@@ -105,6 +108,17 @@ class Client(ClientCore):
         return self._run(
             structure.spawn(parent_id, with_large_values_stored(list(batch), self._app), serial=serial), connection
         )
+
+    def logs(
+        self, task: Enqueued[Any] | int, *, attempt: int | None = None, level: LogLevel | None = None
+    ) -> list[LogLine]:
+        """Return the log lines of a task's attempts, or of one, oldest first, from a level. At most the last 10,000.
+
+        Lines of a running task appear within about a second. Raises TaskNotFound.
+        """
+        self.get(task)
+        which = LogFilter(attempt=attempt, level=level, limit=MOST_LOG_LINES, last=True)
+        return (self._run(logs.lines(id_of(task), which))).items
 
     def tree(self, root_id: int) -> list[TreeNode]:
         """Return a task and everything below it, level by level. Raises TaskNotFound."""

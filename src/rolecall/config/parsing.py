@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from rolecall.model.operator.logs import LEVELS, LogLevel
 from rolecall.model.workers import MOST_SLOTS
 
 T = TypeVar("T")
@@ -41,6 +42,12 @@ def address(text: str) -> tuple[str, int]:
     if found is None or int(found["port"]) > HIGHEST_PORT:
         raise InvalidText("is not an address such as 127.0.0.1:9100")
     return found["host"].strip("[]"), int(found["port"])
+
+
+def task_logs(text: str) -> LogLevel:
+    if text not in LEVELS:
+        raise InvalidText(f"is not {', '.join(LEVELS[:-1])} or {LEVELS[-1]}")
+    return text
 
 
 def folder(text: str) -> Path:

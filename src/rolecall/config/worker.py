@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall.config.parsing import address, decimal, integer, milliseconds, name, roles, slots, yes_or_no
+from rolecall.config.parsing import address, decimal, integer, milliseconds, name, roles, slots, task_logs, yes_or_no
 from rolecall.config.setting import Setting, Source
+from rolecall.model.operator.logs import LogLevel
 from rolecall.model.workers import MOST_PREFETCH, require_slots_of_roles
 
 DAY_S = 86_400
@@ -61,6 +62,14 @@ STOP_WHEN_CUT_OFF = Setting(
     default="no",
     parse=yes_or_no,
     meaning="Abort running tasks while the database is unreachable, before another worker can start them.",
+)
+TASK_LOGS = Setting(
+    name="ROLECALL_TASK_LOGS",
+    flag="--task-logs",
+    form="LEVEL",
+    default="info",
+    parse=task_logs,
+    meaning="The lowest level of log lines that are stored with their tasks: debug, info, warning, error, or off.",
 )
 MEMORY_BACKOFF = Setting(
     name="ROLECALL_MEMORY_BACKOFF_THRESHOLD",
@@ -158,6 +167,7 @@ WORKING = (
     PREFETCH,
     GRACE,
     STOP_WHEN_CUT_OFF,
+    TASK_LOGS,
     MEMORY_BACKOFF,
     CPU_BACKOFF,
     BACKOFF_DURATION,
@@ -186,6 +196,7 @@ class WorkerSettings:
     heartbeat_interval: float = 30.0
     grace: float = 25.0
     stop_when_cut_off: bool = False
+    task_logs: LogLevel = "info"
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0
@@ -213,6 +224,7 @@ def read_worker_settings(source: Source) -> WorkerSettings:
         heartbeat_interval=source.read(HEARTBEAT_INTERVAL, in_seconds),
         grace=source.read(GRACE, standard.grace),
         stop_when_cut_off=source.read(STOP_WHEN_CUT_OFF, standard.stop_when_cut_off),
+        task_logs=source.read(TASK_LOGS, standard.task_logs),
         memory_backoff=source.read(MEMORY_BACKOFF, standard.memory_backoff),
         cpu_backoff=source.read(CPU_BACKOFF, standard.cpu_backoff),
         backoff_duration=source.read(BACKOFF_DURATION, standard.backoff_duration),

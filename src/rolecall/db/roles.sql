@@ -15,7 +15,7 @@ declare
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'count_for_action', 'counts',
-        'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_tasks', 'history',
+        'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_log_lines', 'find_tasks', 'history',
         'key_capacities', 'keys_now',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
@@ -30,7 +30,7 @@ declare
     v_work constant text[] := array[
         'announce_problems', 'beat', 'claim', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
         'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
-        'tell_intakes', 'tell_process', 'traces_of', 'wake_others'
+        'tell_intakes', 'tell_process', 'traces_of', 'wake_others', 'write_logs'
     ];
     v_operate constant text[] := array[
         'act_on_tasks', 'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
@@ -50,7 +50,7 @@ declare
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
         'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
-        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'retention', 'duties', 'bulk_actions', 'all_tasks', 'all_workers', 'chains', 'procedures'
+        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'task_logs', 'retention', 'duties', 'bulk_actions', 'all_tasks', 'all_workers', 'chains', 'procedures'
     ];
     v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
     v_name text;

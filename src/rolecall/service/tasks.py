@@ -23,6 +23,7 @@ from rolecall.model.operator.access import Secret
 from rolecall.model.operator.causes import causes_of
 from rolecall.model.operator.details import TaskDetail
 from rolecall.model.operator.insight import Attempt, BulkAction, BulkOutcome, TaskFilter, TimelineEntry
+from rolecall.model.operator.logs import LogFilter, LogLine
 from rolecall.model.operator.pages import Page
 from rolecall.model.operator.why import Why
 from rolecall.model.states import TaskState
@@ -38,7 +39,7 @@ from rolecall.service.database import Database
 from rolecall.service.handoff import Handoff
 from rolecall.service.redaction import redact_needs, redact_tasks, require_complete
 from rolecall.service.trees import gather
-from rolecall.sql import bulk_actions, details, enqueue, finding, insight, outside, structure, tasks, why
+from rolecall.sql import bulk_actions, details, enqueue, finding, insight, logs, outside, structure, tasks, why
 from rolecall.sql.statement import Statement
 
 BATCH = 1_000
@@ -135,6 +136,15 @@ class Tasks:
         """List the claims of a task, oldest first. Raises TaskNotFound."""
         await self.get(task_id)
         return await self._database.run(insight.attempts(task_id))
+
+    async def logs(self, task_id: int, which: LogFilter) -> Page[LogLine]:
+        """Return log lines of a task's attempts, oldest first. Raises TaskNotFound, ConfigError, InvalidCursor.
+
+        The last page has a cursor as well, with which the lines that are logged later can be read.
+        """
+        require_page(which.limit)
+        await self._database.run(tasks.get(task_id))
+        return await self._database.run(logs.lines(task_id, which))
 
     async def detail(self, task_id: int, *, most: int, children_from: str | None = None) -> TaskDetail:
         """Return one task with everything related to it. A payload or result over `most` bytes is left out.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from rolecall.config import Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.logs import LEVELS, LogLevel
 from rolecall.model.workers import MOST_PREFETCH, MOST_SLOTS, require_slots_of_roles
 from rolecall.transport.choice import POSTGRES, parse_notifications
 from rolecall.transport.transport import Transport
@@ -38,7 +39,8 @@ class WorkerOptions:
 
     `memory_backoff`, `cpu_backoff`: the share of the container's (otherwise the machine's) resources above which no
     tasks are claimed while one is running, until `backoff_duration` after it was last exceeded; None = never.
-    `pod`, `node`: where the process runs, for the worker registry.
+    `task_logs`: the lowest level of log lines that are stored with their tasks, unless the handler has its own level;
+    `off` stores none. `pod`, `node`: where the process runs, for the worker registry.
     """
 
     roles: tuple[str, ...] = ()
@@ -60,6 +62,7 @@ class WorkerOptions:
     memory_backoff: float | None = None
     cpu_backoff: float | None = None
     backoff_duration: float = 10.0
+    task_logs: LogLevel = "info"
     pod: str | None = None
     node: str | None = None
     until_idle: bool = False
@@ -101,6 +104,9 @@ class WorkerOptions:
             _between(name, getattr(self, name), 0.01, 86_400)
         _between("grace", self.grace, 0, 86_400)
         parse_notifications(self.notifications)
+        if self.task_logs not in LEVELS:
+            problem = f"must be {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, not {self.task_logs!r}"
+            raise ConfigError(problem, variable="task_logs", value=self.task_logs)
         _between("backoff_duration", self.backoff_duration, 0.01, 86_400)
         for name in ("memory_backoff", "cpu_backoff"):
             share = getattr(self, name)
@@ -121,6 +127,7 @@ def worker_options(all_settings: Settings) -> WorkerOptions:
         memory_backoff=settings.memory_backoff,
         cpu_backoff=settings.cpu_backoff,
         backoff_duration=settings.backoff_duration,
+        task_logs=settings.task_logs,
         pod=settings.pod,
         node=settings.node,
         pooled=all_settings.database.pooled,

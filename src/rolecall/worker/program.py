@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from rolecall.app.handlers import Middleware
 from rolecall.db.migrations import Migrations
 from rolecall.model.large import KeepsLarge
+from rolecall.model.operator.logs import LogLevel
 from rolecall.model.schedules import Schedule
 from rolecall.model.tasks import NewTask
 from rolecall.model.workers import Workplace
@@ -45,6 +46,10 @@ class Handler(Callee, Protocol):
     @property
     def process(self) -> bool:
         """Whether it runs in a child process."""
+
+    @property
+    def logs(self) -> LogLevel | None:
+        """The lowest level of its stored log lines; None for that of the worker."""
 
     @property
     def is_async(self) -> bool: ...

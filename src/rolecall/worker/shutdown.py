@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 
 from rolecall.model.errors import RolecallError
 from rolecall.model.states import LostReason
@@ -17,6 +18,7 @@ FINISH_WITHIN = 15.0
 FINISH_NOW_WITHIN = 2.0
 AFTERWARDS_WITHIN = 5.0
 LEAVE_WITHIN = 5.0
+LOGS_WITHIN = 3.0
 
 
 class Shutdown:
@@ -73,6 +75,9 @@ class Shutdown:
         await asyncio.wait({completer_task}, timeout=self._unless_now(FINISH_WITHIN))
         await wiring.afterwards.settle(self._unless_now(AFTERWARDS_WITHIN))
         wiring.finish_session.give_up()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._unless_now(LOGS_WITHIN)):
+                await wiring.task_logs.write()
         if not completer_task.done():
             await asyncio.wait({completer_task}, timeout=FINISH_NOW_WITHIN)
         if wiring.completer.unwritten_count:

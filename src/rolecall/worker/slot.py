@@ -22,6 +22,7 @@ from rolecall.worker.in_flight import HeldTask, run_isolated, uncancel_all
 from rolecall.worker.local_queue import Demand, LocalQueue
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread
+from rolecall.worker.task_logs import TaskLogs
 
 T = TypeVar("T")
 
@@ -43,7 +44,9 @@ class Slot:
         completer: Completer,
         events: WorkerEvents,
         fork_guard: ForkGuard,
+        logs: TaskLogs,
     ) -> None:
+        self.logs = logs
         self._queue = local_queue
         self._thread = SlotThread(f"rolecall-slot-{number}", fork_guard)
         self._fork_guard = fork_guard

@@ -53,6 +53,7 @@ from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSessions, ForkGuard
 from rolecall.worker.slot import Slot
 from rolecall.worker.subprocess.pool import Processes
+from rolecall.worker.task_logs import TaskLogs
 from rolecall.worker.tracing import TraceLookup
 
 log = logging.getLogger("rolecall.worker")
@@ -97,6 +98,7 @@ class Wiring:
         await self.registration.register(self.claim_session)
         await withdraw_undeclared(self.claim_session)
         await warn_of_other_apps(self.claim_session, self._app.name)
+        self.task_logs.attach()
 
     def duties(self) -> dict[str, Coroutine[Any, Any, None]]:
         """Return the coroutines that run concurrently in the worker's loop, by name."""
@@ -105,6 +107,7 @@ class Wiring:
             "completer": self.completer.run(),
             "producer": self.producer.run(),
             "summary": self.summary.run(),
+            "task_logs": self.task_logs.run(),
             "procedures": self.procedure_check.run(),
         }
         if self._options.may_hear or self.transport.reach is not Reach.ALL:
@@ -135,7 +138,8 @@ class Wiring:
         await self.processes.close()
         if self.handoff is not None:
             await self.handoff.close()
-        for session in (self.claim_session, self.finish_session, self.maintenance_session):
+        self.task_logs.detach()
+        for session in (self.claim_session, self.finish_session, self.maintenance_session, self.log_session):
             await session.close()
         await self.pool.close()
 
@@ -145,6 +149,7 @@ class Wiring:
         self.finish_session = self._sessions.open("settle")
         self.renew_session = self._sessions.open("renew")
         self.maintenance_session = self._sessions.open("maintain")
+        self.log_session = self._sessions.open_relaxed("logs")
         self.pool = self._sessions.pool("handlers", most=options.slot_count)
         self.in_flight = InFlight()
         self.log_reporter = LogReporter(self.in_flight)
@@ -174,6 +179,8 @@ class Wiring:
         intakes = {name: handler.intake for name, handler in self._app.handlers.items()}
         tracing = tracing_of(self._app.sinks)
         secrets = {name: handler.secrets_in for name, handler in self._app.handlers.items() if handler.hides}
+        levels = {name: handler.logs for name, handler in self._app.handlers.items() if handler.logs is not None}
+        self.task_logs = TaskLogs(self.log_session, options.task_logs, levels, secrets)
         self.outcomes = Outcomes(self.completer, self.events, contracts, intakes, tracing, secrets)
         self.aborter = Aborter(self.local_queue, self.outcomes, grace=options.abort_grace)
         self.demand = Demand(options.prefetch, options.slot_count)
@@ -185,6 +192,7 @@ class Wiring:
                 completer=self.completer,
                 events=self.events,
                 fork_guard=self._fork_guard,
+                logs=self.task_logs,
             )
             for n in range(1, options.slot_count + 1)
         ]

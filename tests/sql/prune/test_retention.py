@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from psycopg.types.json import Jsonb
+
 from tests.sql.engine import START, Engine
 
 DAY = 86400
@@ -43,6 +45,23 @@ def test_failed_and_cancelled_tasks_have_the_retention_of_failures(engine: Engin
 
     assert known(engine) == [failed, cancelled]
     assert done not in known(engine)
+
+
+def test_logs_are_kept_for_a_week_or_until_their_task_is_deleted(engine: Engine) -> None:
+    tasks = [engine.enqueue(), engine.enqueue()]
+    for task_id in tasks:
+        part = {"task_id": task_id, "fence": 1, "attempt": 1, "part": 1, "lines": [[1, 0, 20, "shop", "open"]]}
+        engine.rows("select rolecall.write_logs(%s)", Jsonb([part]))
+    kept = "select array_agg(task_id) from rolecall.task_logs"
+    engine.rows("select rolecall.delete_task(%s)", tasks[0])
+    engine.clock.set(START + timedelta(days=7))
+    engine.prune()
+    assert engine.value(kept) == tasks[1:]
+
+    engine.clock.advance(seconds=1)
+
+    assert engine.prune()["task_logs"] == 1
+    assert engine.value(kept) is None
 
 
 def test_days_past_the_retention_of_every_role_are_dropped(engine: Engine) -> None:

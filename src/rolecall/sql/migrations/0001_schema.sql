@@ -794,6 +794,7 @@ insert into rolecall.retention (kind, keep) values
     ('schedule_runs', null),
     ('history', null),
     ('audit_log', '400 days'),
+    ('task_logs', '7 days'),
     ('api_keys', null),
     ('sessions', null),
     ('login_attempts', null),
@@ -909,6 +910,20 @@ create table rolecall.announced_problems (
     announced_at timestamptz,
     primary key (kind, subject)
 );
+
+-- The log lines of attempts, in parts: one row per write of a worker. A line is a JSON array: its number in
+-- its attempt, its time in seconds since 1970, its level, its logger and its message. A gap in the numbers
+-- stands for lines that were not stored. `at` is the time of the last write.
+create table rolecall.task_logs (
+    task_id bigint not null,
+    fence int not null,
+    part int not null,
+    attempt int not null,
+    at timestamptz not null,
+    lines jsonb not null,
+    primary key (task_id, fence, part)
+);
+create index task_logs_by_time on rolecall.task_logs (at);
 
 -- Actions on all tasks that match a filter, worked off in batches by a maintenance duty, newest tasks first.
 -- A filter has the fields of rolecall.task_filter. Tasks from `below` on are done, or newer than the action.

@@ -26,6 +26,7 @@ insert into rolecall.retention (kind, keep) values
     ('schedule_runs', null),
     ('history', null),
     ('audit_log', '400 days'),
+    ('task_logs', '7 days'),
     ('api_keys', null),
     ('sessions', null),
     ('login_attempts', null),

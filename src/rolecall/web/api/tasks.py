@@ -9,13 +9,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from rolecall.model.operator.history import History
 from rolecall.model.operator.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
+from rolecall.model.operator.logs import LogFilter, LogLevel, LogLine
 from rolecall.model.operator.pages import Page
 from rolecall.model.operator.why import Why
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
 from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.fields.aliases import MARK, Naming
 from rolecall.web.fields.new_tasks import Batch, TaskRequest, read_batch, read_task, trace_of
-from rolecall.web.fields.parameters import Cursor, Limit, PathId, Patience, ShortText, with_items
+from rolecall.web.fields.parameters import Cursor, Limit, PathId, Patience, ShortText, TextCursor, with_items
 from rolecall.web.fields.task_filters import Listing, resolve_filter
 from rolecall.web.fields.views import ListedTask, ShownTask, listed_task, view_of_task
 from rolecall.web.http.problems import Responses, refuses
@@ -25,6 +26,7 @@ from rolecall.web.state import state_of
 
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
+LARGEST_INT = 2**31 - 1
 Minutes = Annotated[int, Query(ge=1, le=129_600, description="The number of minutes to look back.")]
 STOOD: Responses = {200: {"model": Enqueued, "description": "A task with this dedupe_key existed already"}}
 
@@ -96,6 +98,22 @@ async def get_timeline(task_id: PathId, services: Reads) -> list[TimelineEntry]:
 async def list_attempts(task_id: PathId, services: Reads) -> Sequence[Attempt]:
     """List the claims of a task, oldest first, with worker, times and outcome; null for those that still run."""
     return await services.tasks.attempts(task_id)
+
+
+@router.get("/{task_id:int}/logs")
+async def get_logs(  # sizes: the filters
+    task_id: PathId,
+    services: Reads,
+    attempt: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None,
+    level: Annotated[LogLevel | None, Query(description="The lowest level.")] = None,
+    cursor: TextCursor = None,
+    limit: Limit = 1_000,
+    *,
+    last: Annotated[bool, Query(description="The last lines instead of the first ones.")] = False,
+) -> Page[LogLine]:
+    """Return the log lines of a task's attempts, oldest first. The last page has a cursor too, for later lines."""
+    which = LogFilter(attempt=attempt, level=level, cursor=cursor, limit=limit, last=last)
+    return await services.tasks.logs(task_id, which)
 
 
 @router.get("/{task_id:int}/tree")

@@ -20,7 +20,7 @@ from rolecall.web.dashboard.assets import asset_address
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
 from rolecall.web.dashboard.parts import PartExtension, is_late
-from rolecall.web.dashboard.presenters import settings
+from rolecall.web.dashboard.presenters import errors, settings
 from rolecall.web.http.requests import etag_of, has_etag, path_below, root_of
 
 HEADERS = {
@@ -34,7 +34,7 @@ HEADERS = {
     "referrer-policy": "same-origin",
 }
 ENVIRONMENTS = 16
-FILTERS = {name: getattr(module, name) for module in (formats, settings) for name in module.__all__}
+FILTERS = {name: getattr(module, name) for module in (errors, formats, settings) for name in module.__all__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

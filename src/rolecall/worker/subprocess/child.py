@@ -19,11 +19,11 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TextIO
 
 from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, define
 from rolecall.model.error_text import Scrub
@@ -54,6 +54,8 @@ from rolecall.worker.subprocess.messages import (
 )
 
 MARK = "ROLECALL_PROCESS"
+PRINTED = "rolecall.stdout"
+LONGEST_REST = 4_096
 # The functions whose modules are imported.
 IMPORTED: set[Address] = set()
 Variables = list[tuple[Any, object]]
@@ -67,11 +69,14 @@ def serve(connection: Connection, *, parent: int, log_level: int) -> None:
     fork_guard = ForkGuard()
     wire = Wire(connection)
     _log_over(wire, log_level)
+    printed = Printed(sys.stdout, wire)
+    sys.stdout = printed
     requested: RunTask | None = None
     while (request := wire.next()) is not None:
         if isinstance(request, RunTask):
             requested = request
         reply = answer(request, requested)
+        printed.send_rest()
         fork_guard.require()
         wire.send(reply)
 
@@ -175,6 +180,42 @@ class Wire:
             self._connection.send(message)
 
     put_nowait = send  # the interface that QueueHandler expects
+
+
+class Printed:
+    """Standard output. The lines that a handler prints are also sent to the worker, as log records."""
+
+    def __init__(self, stream: TextIO, wire: Wire) -> None:
+        self._stream = stream
+        self._wire = wire
+        self._rest = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        written = self._stream.write(text)
+        if current.get():
+            *lines, self._rest = (self._rest + text).split("\n")
+            for line in lines:
+                self._send(line)
+            if len(self._rest) > LONGEST_REST:
+                self.send_rest()
+        return written
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def send_rest(self) -> None:
+        """Send the last line of a call, which may have no end."""
+        self._stream.flush()
+        if self._rest:
+            rest, self._rest = self._rest, ""
+            self._send(rest)
+
+    def _send(self, line: str) -> None:
+        self._wire.send(logging.makeLogRecord({"name": PRINTED, "levelno": logging.INFO, "msg": line}))
 
 
 @cache

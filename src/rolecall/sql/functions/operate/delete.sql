@@ -290,6 +290,7 @@ begin
     from gone;
     delete from rolecall.needs as need where need.task_id = any(p_ids);
     delete from rolecall.task_events as event where event.task_id = any(p_ids);
+    delete from rolecall.task_logs as part where part.task_id = any(p_ids);
     delete from rolecall.task_tokens as token where token.task_id = any(p_ids);
     perform rolecall.tell_workers(v_workers);
     perform rolecall.unpark_heads(v_keys);

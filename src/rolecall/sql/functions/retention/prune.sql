@@ -1,6 +1,6 @@
 -- Prunes records past their retention, one batch of each kind: whole days of finished tasks and events past
 -- the retention of every role, single finished tasks past that of their role, unused keys, expired tokens,
--- owners of deleted tasks, old bins of the history, error groups, old schedule runs, audit entries,
+-- owners of deleted tasks, old bins of the history, error groups, logs, old schedule runs, audit entries,
 -- responses older than a day, workers that left long ago, and unusable API keys and sessions. Tasks of an
 -- open chain or tree, and tasks that an open one needs, are kept regardless of their age. Kinds that another
 -- session is pruning are skipped.

@@ -573,8 +573,8 @@ begin
 end
 $$;
 
--- Prunes outdated rows of one kind: events without a partition, responses, audit entries, error groups and
--- their hours, workers that left long ago, and their idle marks.
+-- Prunes outdated rows of one kind: events without a partition, responses, audit entries, logs, error groups
+-- and their hours, workers that left long ago, and their idle marks.
 -- returns: how many, at most p_limit
 -- locks: the rows, skipping locked rows if others write them
 create or replace function rolecall.prune_rows(
@@ -614,6 +614,13 @@ begin
                 where old.at < p_now - p_keep
                 order by old.at limit p_limit
             ));
+        when 'task_logs' then
+            delete from rolecall.task_logs
+            where (task_id, fence, part) in (
+                select old.task_id, old.fence, old.part from rolecall.task_logs as old
+                where old.at < p_now - p_keep
+                order by old.at limit p_limit for update skip locked
+            );
         when 'error_groups' then
             delete from rolecall.error_groups
             where id = any(array(

@@ -12,9 +12,24 @@ fillIn();
 askFirst();
 sideButtons();
 shortcuts();
+copyOnClick();
 followSelection();
 tidyForms();
 follow(document.body.dataset.stream);
+
+/** Copy the text of an element when its button is clicked. */
+function copyOnClick() {
+  if (!navigator.clipboard) return;
+  document.documentElement.dataset.scripts = "";
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copies]");
+    if (!button) return;
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
+    const word = button.querySelector("span");
+    word.textContent = "Copied";
+    setTimeout(() => { word.textContent = "Copy"; }, 2000);
+  });
+}
 
 /** Fill empty time zone fields with the viewer's zone, and show it. */
 function fillIn() {

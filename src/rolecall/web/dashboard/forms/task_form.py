@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from rolecall.model.errors import InvalidPayload, InvalidTask, RolecallError
 from rolecall.model.redaction import Redaction
+from rolecall.model.tasks import Task
 from rolecall.web.dashboard.forms.values import (
     read_field,
     read_integer,
@@ -144,6 +145,19 @@ class TaskForm:
 
     def _read(self, name: str, read: Callable[[str], Any]) -> Any:
         return read_field(self.typed, name, read, self.problems)
+
+
+def typed_like(task: Task, signature: Schema | None) -> dict[str, str]:
+    """Return the texts of a form for a task like another one. Hidden values are left empty."""
+    fields = payload_fields(signature) or ()
+    texts = {"payload": to_texts(task.payload)}
+    for each in fields:
+        if each.name in task.payload and not each.secret:
+            value = task.payload[each.name]
+            texts[each.key] = value if each.kind == "text" and isinstance(value, str) else _text(value)
+    options = {"priority": task.priority or None, "key": task.key, "dedupe_key": task.dedupe_key}
+    options |= {"max_attempts": task.max_attempts, "timeout": None if task.timeout is None else f"{task.timeout:g}"}
+    return texts | {name: str(value) for name, value in options.items() if value is not None}
 
 
 def to_texts(payload: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from rolecall.model.errors import RolecallError, TaskNotFound
 from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.schedules import StoredSchedule
 from rolecall.model.tasks import Enqueued, Task
-from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, payload_fields, skeleton, to_texts
+from rolecall.web.dashboard.forms.task_form import NotReadable, TaskForm, payload_fields, skeleton, to_texts, typed_like
 from rolecall.web.dashboard.presenters.lists import ListPage, PageNumber, page_of
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import OperatingOnce, Reading, View, redirect
@@ -62,12 +62,19 @@ async def show_jobs(view: Reading, q: SearchText = "", page: PageNumber = 1) -> 
 
 
 @router.get("/jobs/{handler}")
-async def show_form(
-    view: Reading, name: Name, way: Way = "form", created: MaybeId = None, stood: MaybeId = None
+async def show_form(  # sizes: the ways to fill the form
+    view: Reading,
+    name: Name,
+    way: Way = "form",
+    created: MaybeId = None,
+    stood: MaybeId = None,
+    like: MaybeId = None,
 ) -> Response:
-    """Show the form of one handler. The query can fill its fields."""
+    """Show the form of one handler. The query can fill its fields; `like` fills them from a task."""
     handler = await view.services.handlers.get(name)
-    form = _form(_signature(view, handler), way, view.request.query_params)
+    model = await _task(view, like)
+    typed = view.request.query_params if model is None else typed_like(model, _signature(view, handler))
+    form = _form(_signature(view, handler), way, typed)
     return await _page(view, handler, form, task=await _task(view, created or stood), stood=stood is not None)
 
 

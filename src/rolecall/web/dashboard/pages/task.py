@@ -6,16 +6,21 @@ Each action is a form; some have a page of their own.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Form, Response
+from fastapi import Form, Query, Response
 
 from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.errors import InvalidTask, TaskNotFound
+from rolecall.model.operator.logs import LogFilter
 from rolecall.model.operator.why import CauseKind, Why
+from rolecall.model.tasks import TaskSummary
 from rolecall.web.api.task_actions import DECADE, WEEK
 from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
+from rolecall.web.dashboard.presenters.logs import ShownLine, shown_lines
 from rolecall.web.dashboard.presenters.task import (
     actions_on,
     attempts_in,
@@ -36,30 +41,47 @@ UNASKED = 32_768
 MOST = 2**30
 FULL = "full"
 UNPROCESSABLE = 422
+MOST_LINES = 300
+
+
+Attempt = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLog:
+    """The last log lines of a task, or of one attempt; `is_cut` if there are more, `attempts` is their number."""
+
+    lines: Sequence[ShownLine]
+    is_cut: bool
+    attempt: int | None
+    attempts: int
 
 
 @router.get("/tasks/{task_id:int}")
-async def show_task(view: Reading, task_id: int, payload: str = "", children: str | None = None) -> Response:
+async def show_task(  # sizes: the filters of its parts
+    view: Reading, task_id: int, payload: str = "", children: str | None = None, attempt: Attempt = None
+) -> Response:
     """Show a task with its history, or that it no longer exists."""
     try:
-        return await _show(view, task_id, whole=payload == FULL, children=children or None)
+        return await _show(view, task_id, whole=payload == FULL, children=children or None, attempt=attempt)
     except TaskNotFound:
         return view.page("task/missing.html", NOT_FOUND, task_id=task_id)
 
 
-async def _show(view: View, task_id: int, *, whole: bool, children: str | None) -> Response:
+async def _show(view: View, task_id: int, *, whole: bool, children: str | None, attempt: int | None) -> Response:
     if task_id > LARGEST_ID:
         raise TaskNotFound(task_id=task_id)
     most = MOST if whole else UNASKED
     detail = await view.services.tasks.detail(task_id, most=most, children_from=children)
-    why = (await view.read(why=_find_why(view, task_id)))["why"] if not detail.task.is_finished else None
+    parts = await view.read(why=_find_why(view, detail.task), log=_read_log(view, detail.task, attempt))
+    why = parts["why"]
     return view.page(
         "task/task.html",
         detail=detail,
         task=detail.task,
-        why=why,
         holders=() if is_late(why) else _holders(why),
         whole=whole,
+        **parts,
         actions=actions_on(detail.task),
         story=story_of(detail.timeline),
         failures=failures_in(detail.timeline),
@@ -74,9 +96,22 @@ def _holders(why: Why | None) -> tuple[int, ...]:
     return next((cause.tasks for cause in causes if cause.kind in {CauseKind.KEY_HELD, CauseKind.ONE_ROOT}), ())
 
 
-async def _find_why(view: View, task_id: int) -> Why | None:
+async def _read_log(view: View, task: TaskSummary, attempt: int | None) -> TaskLog:
+    which = LogFilter(attempt=attempt, limit=MOST_LINES + 1, last=True)
+    lines = (await view.services.tasks.logs(task.id, which)).items
+    return TaskLog(
+        lines=shown_lines(lines[-MOST_LINES:]),
+        is_cut=len(lines) > MOST_LINES,
+        attempt=attempt,
+        attempts=task.attempt,
+    )
+
+
+async def _find_why(view: View, task: TaskSummary) -> Why | None:
+    if task.is_finished:
+        return None
     try:
-        return await view.services.tasks.why(task_id)
+        return await view.services.tasks.why(task.id)
     except TaskNotFound:  # deleted meanwhile
         return None
 
