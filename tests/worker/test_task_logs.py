@@ -109,7 +109,7 @@ async def test_long_lines_are_cut_and_zero_bytes_are_replaced(bench: Bench) -> N
     @bench.app.task("work")
     async def work() -> None:
         log.info("%s", "\u20ac" * 3_000)
-        log.info("a\0b\ud800")
+        log.info("a\0b")
 
     [task_id] = bench.enqueue(NewTask(handler="work"))
     async with bench.working():
@@ -118,7 +118,7 @@ async def test_long_lines_are_cut_and_zero_bytes_are_replaced(bench: Bench) -> N
     long, odd = messages_of(bench, task_id)
     assert len(long.encode()) <= LONGEST_LINE + 4
     assert long.endswith(" ...")
-    assert odd == "a\ufffdb?"
+    assert odd == "a\ufffdb"
 
 
 async def test_tracebacks_of_logged_errors_are_stored(bench: Bench) -> None:
