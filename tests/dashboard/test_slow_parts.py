@@ -38,7 +38,7 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/admin/workers", "workers", {"list"}, ["Workers", "Include dead"]),
     ("/admin/workers", "work_in_hand()", set(), [WORKER, "unknown"]),
     ("/admin/workers/{worker_id}", "find_tasks()", {"running", "finished"}, [WORKER, "Last heartbeat"]),
-    ("/audit", "audit_log", {"list"}, ["Audit log", "Who"]),
+    ("/changes", "audit_log", {"list"}, ["Changes"]),
     ("/capacity", "capacity()", {"list"}, ["Capacity", "A dash means"]),
     ("/tasks/{task_id}/tree", "progress()", {"progress"}, ["Tree of task", "nothing below this task"]),
 ]

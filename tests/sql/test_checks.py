@@ -57,6 +57,11 @@ ILLEGAL = [
     ("key_patterns", "capacities_are_positive", "declared = 0"),
     ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
     ("error_groups", "state_is_one_that_operators_know", "state = 'odd'"),
+    ("bulk_actions", "action_is_a_verb", "action = 'sing', rate = null"),
+    ("bulk_actions", "filter_is_an_object", "filter = '{}'"),
+    ("bulk_actions", "only_retries_have_a_rate", "action = 'cancel', rate = 1"),
+    ("bulk_actions", "state_is_one_of_a_bulk_action", "state = 'odd'"),
+    ("bulk_actions", "due_iff_unfinished", "finished_at = next_at"),
     ("workers", "slots_are_positive", "slots = 0"),
     ("workers", "command_is_one_that_workers_know", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
@@ -101,6 +106,7 @@ def full(engine: Engine) -> Engine:
     engine.complete(engine.claim_one())
     engine.fail_task(engine.enqueue())
     engine.rows("select rolecall.group_failures()")
+    engine.rows("""select rolecall.start_bulk_action('retry', '{"role": "work"}', 'ada')""")
     engine.enqueue()
     engine.rows(
         """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))
