@@ -155,7 +155,9 @@ async def test_payload_and_result_of_a_task_have_their_own_urls(http: httpx2.Asy
 
     assert await get(http, f"{path}/payload") == {"a": 1, "b": 2}
     assert await get(http, f"{path}/result") == [3]
-    assert [entry["kind"] for entry in await get(http, f"{path}/timeline")] == ["created", "completed"]
+    timeline = await get(http, f"{path}/timeline")
+    assert [entry["kind"] for entry in timeline] == ["created", "completed", "complete"]
+    assert [entry["actor"] is None for entry in timeline] == [True, True, False]
     assert await get(http, f"{path}/attempts") == []
     assert [node["depth"] for node in await get(http, f"{path}/tree")] == [0]
 
