@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import psycopg
 import pytest
 
-from tests.sql.engine import Engine
+from rolecall.db.connect import connect
+from rolecall.testing import Clock, TestServer
+from rolecall.testing.databases import clone
+from tests.sql.engine import START, WORK, Engine
 
 SLOT = "holds_a_slot_iff_keyed_and_active_but_may_keep_it_between_steps"
 RUNNING = "worker_id = 1, claimed_at = created_at, lease_until = created_at, deadline_at = created_at"
@@ -93,9 +98,20 @@ ILLEGAL = [
 ]
 
 
-@pytest.fixture
-def full(engine: Engine) -> Engine:
-    """A pool with one row in every table."""
+@pytest.fixture(scope="module")
+def full(postgres_server: TestServer, database_template: str) -> Iterator[Engine]:
+    """A pool with one row in every table, for all tests: rejected statements leave it as it is."""
+    with clone(postgres_server, database_template) as database, connect(database, "test") as connection:
+        clock = Clock(database)
+        clock.follow(connection)
+        clock.set(START)
+        engine = Engine(connection, clock, database)
+        engine.declare(WORK)
+        fill(engine)
+        yield engine
+
+
+def fill(engine: Engine) -> None:
     engine.declare(handlers=[{"name": "h", "role": "work"}])
     engine.put_schedule(key="k")
     engine.fire_schedules()
@@ -118,7 +134,6 @@ def full(engine: Engine) -> Engine:
     )
     # The audit log rejects each change of a row before its constraints are checked.
     engine.rows("alter table rolecall.audit_log disable trigger user")
-    return engine
 
 
 @pytest.mark.parametrize(("table", "constraint", "change"), ILLEGAL)
