@@ -74,9 +74,7 @@ async def test_tasks_are_finished_from_outside_and_deleted(pool: Engine, scenery
 
 
 @LOOKS
-async def test_many_tasks_are_retried_withdrawn_and_recovered(
-    pool: Engine, scenery: Scenery, begin: Begin
-) -> None:
+async def test_many_tasks_are_retried_withdrawn_and_recovered(pool: Engine, scenery: Scenery, begin: Begin) -> None:
     walker = await begin("/tasks?state=failed")
     await walker.page.get_by_role("checkbox", name=f"Select task {scenery.failed_id}").check()
     await walker.press_and_confirm("Retry", "Retry 1 task")

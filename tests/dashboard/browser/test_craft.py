@@ -58,7 +58,7 @@ async def test_no_page_is_longer_than_5000_pixels_with_500_roles(
     join_workers(pool, 60)
     page = await visit("/login", width=width)
     lengths = {}
-    for path in ("/", "/tasks", "/chains", "/jobs", "/schedules", "/admin/workers", "/roles", "/capacity", "/audit"):
+    for path in ("/", "/tasks", "/chains", "/jobs", "/schedules", "/admin/workers", "/roles", "/capacity", "/changes"):
         await page.goto(path)
         await picture(page, pictures, width)
         lengths[path] = await page.evaluate(LENGTH)

@@ -56,7 +56,7 @@ async def test_url_parameters_never_become_markup(pool: Engine, visit: Visit) ->
             f"/login?next={attack}",
             f"/enter?next={attack}",
             f"/admin/workers?roles={attack}&state={attack}",
-            f"/audit?actor={attack}&action={attack}",
+            f"/changes?actor={attack}&kind={attack}&thing={attack}",
             f"/tasks?text={attack}&key={attack}",
             f"/chains?handler={attack}",
             f"/keys?key={attack}",
