@@ -1,15 +1,21 @@
 // Custom elements for times and JSON.
 import { LOCALE } from "./locale.js";
 
-// <local-time how="at" | "ago" | "for" | "clock" datetime="…"><time>…</time></local-time>: a time in the viewer's zone,
+// <local-time how="at" | "ago" | "for" | "clock" | "second" datetime="…"><time>…</time></local-time>: a time in the viewer's zone,
 // with the exact value on hover. "ago" is "3 min ago" or "in 2 h", "for" is "3 min".
 
 const AT = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium" });
 const EXACT = new Intl.DateTimeFormat(LOCALE, { dateStyle: "full", timeStyle: "long" });
 // The same units as durations of the server (formats.py).
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
-const HOW = { ago, for: (moment) => since(Date.now() - moment), clock: (moment) => CLOCK.format(moment) };
+const HOW = {
+  ago,
+  for: (moment) => since(Date.now() - moment),
+  clock: (moment) => CLOCK.format(moment),
+  second: (moment) => SECOND.format(moment),
+};
 const shown = new Set();
 
 class LocalTime extends HTMLElement {
