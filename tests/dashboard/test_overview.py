@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from rolecall import App, Finding, Severity
+from tests.dashboard.reading import shown
 from tests.sql.engine import Engine
 from tests.web.doors import unguarded
 
@@ -33,9 +34,10 @@ async def test_healthy_pool_shows_no_links_to_problems(pool: Engine, http: httpx
     pool.worker()
     pool.enqueue("sums", handler="add")
 
-    page = await http.get("/")
+    problems = (await shown(http, "/")).one("div", id="part-problems")
 
-    assert "Problems" not in page.text
+    # Findings about the test server, which has fsync off, have no links. Whether they are known yet depends on time.
+    assert problems.all("a") == []
 
 
 async def test_due_tasks_without_a_worker_are_reported_first(pool: Engine, http: httpx2.AsyncClient) -> None:

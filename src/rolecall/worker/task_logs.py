@@ -77,7 +77,7 @@ class AttemptLog:
         self._has_later = True
 
     def take_parts(self) -> Iterator[tuple[int, list[list[Any]]]]:
-        """Return the parts that are to be written."""
+        """Return the parts to write next."""
         if self._first:
             yield self._first[0][0], self._first
             self._first = []
