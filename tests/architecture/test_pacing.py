@@ -161,8 +161,9 @@ def test_fast_run_of_this_project_takes_three_minutes_and_covers_each_folder() -
 
     assert known.cores == 2
     assert fast.seconds(cores=2) <= FAST_SECONDS
-    # Django's file installs and runs whole projects.
-    assert by_folder(known.files).keys() - by_folder(fast.files).keys() <= {"tests/django"}
+    # These files run whole projects, type checkers and servers.
+    slow = {f"tests/{name}" for name in ("django", "examples", "hosting", "recipes", "types")}
+    assert by_folder(known.files).keys() - by_folder(fast.files).keys() <= slow
 
 
 def test_each_recorded_file_of_this_project_exists() -> None:

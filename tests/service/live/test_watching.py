@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -211,6 +212,18 @@ async def test_transactions_of_other_databases_are_ignored(
             batch = await until(stream, lambda batch: batch.reload is not None or task_id in batch.tasks)
 
     assert batch.reload is None
+
+
+async def test_prepared_transaction_of_another_database_is_ignored(live: Live, postgres_server: TestServer) -> None:
+    name = uuid4().hex
+    async with await connect_async(postgres_server.dsn("postgres"), "slow") as slow:
+        await slow.execute(f"begin; select pg_current_xact_id(); prepare transaction '{name}'")
+        await slow.execute("select pg_current_xact_id()")  # a later transaction ends, so that snapshots list the first
+        try:
+            async with live.watch(ALL) as stream:
+                assert stream.id is not None
+        finally:
+            await slow.execute(f"rollback prepared '{name}'")
 
 
 async def test_more_changes_than_a_page_cause_a_reload(live: Live, other: Other) -> None:

@@ -17,5 +17,9 @@ as $$
             )
             or session.backend_type = 'autovacuum worker'
         )
+        union all
+        select prepared.transaction
+        from pg_catalog.pg_prepared_xacts as prepared
+        where prepared.database <> current_database()
     );
 $$;
