@@ -76,7 +76,7 @@ async def test_each_time_span_has_its_own_url(pool: Engine, http: httpx2.AsyncCl
     page = await http.get(f"/?minutes={minutes}")
 
     assert page.status_code == 200
-    assert page.text.count("<line-chart") == 4
+    assert page.text.count("<line-chart") == 5
 
 
 async def test_unsupported_time_span_is_rejected(pool: Engine, http: httpx2.AsyncClient) -> None:

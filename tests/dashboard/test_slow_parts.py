@@ -29,6 +29,8 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/jobs", "workers", {"list"}, ["Job queue", "Next runs", "every-minute"]),
     ("/jobs", "schedules", {"next"}, ["Job queue", "post_letter"]),
     ("/roles", "role_progress()", {"list"}, ["Roles"]),
+    ("/roles/{name}", "history()", {"history"}, ["Its tasks", "Settings come from"]),
+    ("/", "audit_log", set(), ["Overview", PLOTS]),
     ("/errors", "find_error_groups()", {"list"}, ["Errors", "New since"]),
     ("/keys", "key_capacities()", {"list"}, ["Keys", "Set"]),
     ("/keys", "busiest_keys()", {"busiest"}, ["Keys", "Capacities"]),

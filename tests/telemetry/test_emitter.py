@@ -37,7 +37,7 @@ class Kept:
 
 
 class Choosy(Kept):
-    wanted: Collection[EventType] = (EventType.JOB_ATTEMPT_FAILED,)
+    event_types: Collection[EventType] = (EventType.JOB_ATTEMPT_FAILED,)
 
 
 class Batches:
@@ -93,11 +93,11 @@ def test_sink_receives_only_events_it_wants() -> None:
     emitter.flush()
 
     assert choosy.events == [FAILED]
-    assert emitter.wanted == {EventType.JOB_ATTEMPT_FAILED}
+    assert emitter.event_types == {EventType.JOB_ATTEMPT_FAILED}
 
 
 def test_emitter_without_sinks_wants_no_events() -> None:
-    assert Emitter().wanted == frozenset()
+    assert Emitter().event_types == frozenset()
 
 
 def test_sink_can_accept_a_batch_per_call() -> None:

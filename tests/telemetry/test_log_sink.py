@@ -55,11 +55,11 @@ def test_burst_of_failures_is_not_logged_singly() -> None:
 
 def test_events_below_the_loggers_level_are_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "rolecall.worker"):
-        wanted = Emitter((), LogSink()).wanted
-        assert EventType.JOB_ATTEMPT_FAILED in wanted
-        assert wanted.isdisjoint({EventType.JOB_ATTEMPT_STARTED, EventType.JOB_COMPLETED})
+        types = Emitter((), LogSink()).event_types
+        assert EventType.JOB_ATTEMPT_FAILED in types
+        assert types.isdisjoint({EventType.JOB_ATTEMPT_STARTED, EventType.JOB_COMPLETED})
     with caplog.at_level(logging.DEBUG, "rolecall.worker"):
-        assert EventType.JOB_COMPLETED in Emitter((), LogSink()).wanted
+        assert EventType.JOB_COMPLETED in Emitter((), LogSink()).event_types
 
 
 def test_events_logged_in_detail_elsewhere_are_skipped() -> None:

@@ -18,7 +18,7 @@ from tests.worker.bench import Bench, until
 class Told:
     """A sink that stores the outcomes of tasks."""
 
-    wanted = (EventType.JOB_CANCELLED,)
+    event_types = (EventType.JOB_CANCELLED,)
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -70,7 +70,7 @@ async def test_context_changes_are_reset_after_their_attempt(bench: Bench, defin
     define(bench.app)
     visit = bench.app.handlers["visit"]
     payloads = [{"name": name} for name in ("ada", "bob", "eve")]
-    ids = bench.enqueue(*(visit.made(payload) for payload in payloads))
+    ids = bench.enqueue(*(visit.build_task(payload) for payload in payloads))
 
     async with bench.working(slots=1):
         tasks = await bench.finished(*ids)

@@ -121,7 +121,7 @@ class HandlerDefinition(Generic[P, R_co]):
     links: Links
     clients: AppClients = field(compare=False, repr=False)
     gather: HandlerDefinition[..., object] | None = None
-    asked: UsingOptions = field(default_factory=UsingOptions)
+    task_options: UsingOptions = field(default_factory=UsingOptions)
     returns: ResultType | None = field(init=False, compare=False)  # the type of the last step's result, if declared
 
     def __post_init__(self) -> None:
@@ -178,11 +178,11 @@ class HandlerDefinition(Generic[P, R_co]):
 
     def task(self, /, *args: P.args, **payload: P.kwargs) -> NewTask[R_co]:
         """Return a task with this payload. Raises InvalidPayload."""
-        return self.made(self.signature.assign_names(args, payload))
+        return self.build_task(self.signature.assign_names(args, payload))
 
-    def made(self, payload: Mapping[str, object]) -> NewTask[R_co]:
+    def build_task(self, payload: Mapping[str, object]) -> NewTask[R_co]:
         """Return a task with a payload that is given as a mapping. Raises InvalidPayload."""
-        options = {word: given for word, given in self.asked.items() if word != "connection"}
+        options = {word: given for word, given in self.task_options.items() if word != "connection"}
         checked = self.signature.check(payload)
         return NewTask(handler=self.name, payload=checked, returns=self.returns, **options)  # type: ignore[arg-type]  # as `using` took them
 
@@ -192,7 +192,7 @@ class HandlerDefinition(Generic[P, R_co]):
         Raises TypeError for an unknown option.
         """
         require_options(options, UsingOptions.__annotations__, "a task")
-        return replace(self, asked={**self.asked, **options})
+        return replace(self, task_options={**self.task_options, **options})
 
     def enqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
         """Store a task with the latest Client of this handler's app.
@@ -200,7 +200,7 @@ class HandlerDefinition(Generic[P, R_co]):
         Raises the errors of `Client.enqueue`, and ConfigError if there is no Client.
         """
         return self.clients.sync_client.get().enqueue(
-            self.task(*args, **payload), connection=self.asked.get("connection")
+            self.task(*args, **payload), connection=self.task_options.get("connection")
         )
 
     async def aenqueue(self, /, *args: P.args, **payload: P.kwargs) -> Enqueued[R_co]:
@@ -209,7 +209,7 @@ class HandlerDefinition(Generic[P, R_co]):
         Raises the errors of `AsyncClient.enqueue`, and ConfigError if there is no AsyncClient.
         """
         task = self.task(*args, **payload)
-        return await self.clients.async_client.get().enqueue(task, connection=self.asked.get("connection"))
+        return await self.clients.async_client.get().enqueue(task, connection=self.task_options.get("connection"))
 
     @property
     def hides(self) -> bool:

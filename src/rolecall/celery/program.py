@@ -94,7 +94,7 @@ class Program:
                 self._check(member[0], preceded=False)
                 for each in member[1:]:
                     self._check(each, preceded=True)
-            return self.app.handlers[GROUP_HANDLER].made({"members": members, REST: rest})
+            return self.app.handlers[GROUP_HANDLER].build_task({"members": members, REST: rest})
         [step] = _with_result([step], result)
         payload = self._payload(step)
         if canvas := {name: value for name, value in ((REST, rest), (LINK, step.get(LINK))) if value}:
@@ -103,7 +103,7 @@ class Program:
         definition = self.app.handlers.get(step[TASK])
         if definition is None:
             return NewTask(handler=step[TASK], payload=payload, **words)
-        return definition.made(payload).options(**words)
+        return definition.build_task(payload).options(**words)
 
     def _check(self, step: Step, *, preceded: bool) -> None:
         if GROUP not in step:

@@ -61,7 +61,7 @@ def task_and_connection(
             raise TypeError(f"the payload must be one argument, got {len(args)} in addition to {what!r}")
         return new_task(what, args[0] if args else options.pop("payload", None), options, app), connection
     if connection is None:
-        connection = what.asked.get("connection")
+        connection = what.task_options.get("connection")
     if _is_whole(args, words):
         return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
     payload = {word: options.pop(word) for word in words if word not in OPTIONS}
@@ -90,7 +90,7 @@ def new_task(
     if isinstance(definition, HandlerDefinition):
         checked = _require_object(payload)
         definition.require_entry("enqueue")
-        task = definition.made(checked)
+        task = definition.build_task(checked)
         if isinstance(what, str):
             # Type checkers do not know the handler, so the result is read as JSON values.
             task = replace(task, returns=None)
@@ -324,7 +324,7 @@ class ClientEvents:
         if surrounding is not None and surrounding.connection is not joined:
             surrounding = None
         is_lost = joined is not None and surrounding is None and _has_own_transaction(joined)
-        collector = None if is_lost or self.emitter.wanted.isdisjoint(chain(*kinds)) else EventCollector()
+        collector = None if is_lost or self.emitter.event_types.isdisjoint(chain(*kinds)) else EventCollector()
         try:
             yield collector
         except DatabaseUnavailable as error:
@@ -336,7 +336,7 @@ class ClientEvents:
             self.emitter.emit(collector.events)
 
     def _emit(self, kind: EventType, error: Exception, task: SomeTask | None = None) -> None:
-        if kind in self.emitter.wanted:
+        if kind in self.emitter.event_types:
             self.emitter.emit([Event(type=kind, at=time.time(), task=task, error=f"{type(error).__name__}: {error}")])
 
 

@@ -35,7 +35,7 @@ class EmittingSession:
         self._emitter = emitter
 
     async def run(self, statement: Statement[T]) -> T:
-        collector = EventCollector() if self._emitter.wanted & statement.event_kinds else None
+        collector = EventCollector() if self._emitter.event_types & statement.event_kinds else None
         answer = await self._session.run(statement, collector)
         if collector is not None:
             self._emitter.emit(collector.events)

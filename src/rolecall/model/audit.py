@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -31,13 +31,13 @@ class AuditEvent:
 class AuditFilter:
     """Conditions for listing audit entries, newest first; None does not filter.
 
-    `kind` is the first part of an action, such as `tasks`; `thing` is the id or name of a changed thing. Times must
+    A kind is the first part of an action, such as `tasks`; `thing` is the id or name of a changed thing. Times must
     have a zone; `since` is inclusive, `until` exclusive. `before` is the id of the last entry of the previous page.
     """
 
     actor: str | None = None
     action: str | None = None
-    kind: str | None = None
+    kinds: Sequence[str] | None = None
     thing: str | None = None
     via: Via | None = None
     since: datetime | None = None

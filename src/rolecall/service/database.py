@@ -82,7 +82,7 @@ class OneConnection:
             entry = event if before is None else replace(event, detail={**event.detail, "was": stored})
             return audit.record(self.actor, entry, answer)
 
-        collector = EventCollector() if self._emitter.wanted & statement.event_kinds else None
+        collector = EventCollector() if self._emitter.event_types & statement.event_kinds else None
         answer = await run_and_async(self._connection, statement, make_entry, before, collector)
         if collector is not None:
             self._emitter.emit(collector.events)

@@ -32,7 +32,7 @@ def list_(which: AuditFilter) -> Statement[list[StoredAuditEvent]]:
     filters, params = where(
         ("actor = %s::text", which.actor),
         ("action = %s::text", which.action),
-        ("split_part(action, '.', 1) = %s::text", which.kind),
+        ("split_part(action, '.', 1) = any (%s::text[])", which.kinds and list(which.kinds)),
         ("rolecall.concerns(detail, outcome, %s::text)", which.thing),
         ("via = %s::text", which.via),
         ("at >= %s::timestamptz", which.since),

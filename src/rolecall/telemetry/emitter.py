@@ -23,10 +23,10 @@ log = logging.getLogger("rolecall.telemetry")
 
 
 class Emits(Protocol):
-    """Accepts events and groups of them. `wanted` are the event types that a sink wants; others need not be created."""
+    """Accepts events and groups of them. `event_types` are those that a sink wants; others need not be created."""
 
     @property
-    def wanted(self) -> frozenset[EventType]: ...
+    def event_types(self) -> frozenset[EventType]: ...
 
     def emit(self, told: Sequence[Emission]) -> None: ...
 
@@ -35,9 +35,9 @@ class Emitter:
     """Passes events to sinks, each in a thread of its own with a queue of 10,000 events.
 
     Errors of a sink are logged once a minute. A sink that hangs loses events once its queue is full; others are not
-    affected. A sink with `wanted`, a collection of types, receives only these. A sink with `emit_all` receives whole
-    batches. Log lines are written immediately by the emitting thread, which also adds to the `tally` of a sink that has
-    one.
+    affected. A sink with `event_types`, a collection of types, receives only these. A sink with `emit_all` receives
+    whole batches. Log lines are written immediately by the emitting thread, which also adds to the `tally` of a sink
+    that has one.
     """
 
     def __init__(self, sinks: Iterable[EventSink] = (), log_sink: LogSink | None = None) -> None:
@@ -50,9 +50,9 @@ class Emitter:
                 self._tallies.append(tally)
             else:
                 self._mailboxes.append(_Mailbox(sink))
-        logged = frozenset[EventType]() if log_sink is None else log_sink.wanted
-        self._wanted_as_events = logged.union(*(mailbox.wanted for mailbox in self._mailboxes))
-        self.wanted = frozenset(EventType) if self._tallies else self._wanted_as_events
+        logged = frozenset[EventType]() if log_sink is None else log_sink.event_types
+        self._single_event_types = logged.union(*(mailbox.event_types for mailbox in self._mailboxes))
+        self.event_types = frozenset(EventType) if self._tallies else self._single_event_types
 
     def emit(self, told: Sequence[Emission]) -> None:
         """Pass events on, in order, from any thread. Returns immediately and never raises.
@@ -61,7 +61,7 @@ class Emitter:
         """
         for tally in self._tallies:
             tally.add(told)
-        events = events_of(told, self._wanted_as_events)
+        events = events_of(told, self._single_event_types)
         if events and self._log_sink is not None:
             self._log_sink.emit_all(events)
         for mailbox in self._mailboxes:
@@ -92,9 +92,9 @@ class UntilCommit:
         self._emissions: list[Emission] = []
 
     @property
-    def wanted(self) -> frozenset[EventType]:
+    def event_types(self) -> frozenset[EventType]:
         """The event types that any sink wants."""
-        return self._emitter.wanted
+        return self._emitter.event_types
 
     def emit(self, told: Sequence[Emission]) -> None:
         self._emissions.extend(told)
@@ -113,8 +113,8 @@ class _Mailbox:
         self._name = type(sink).__qualname__
         self._emit = sink.emit
         self._deliver = getattr(sink, "emit_all", None) or self._one_by_one
-        self.wanted = frozenset[EventType](getattr(sink, "wanted", EventType))
-        self._takes_all = self.wanted.issuperset(EventType)
+        self.event_types = frozenset[EventType](getattr(sink, "event_types", EventType))
+        self._takes_all = self.event_types.issuperset(EventType)
         self._waiting: deque[Event] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -123,7 +123,7 @@ class _Mailbox:
         self._complain_at = 0.0
 
     def put(self, events: Sequence[Event]) -> None:
-        selected = events if self._takes_all else [event for event in events if event.type in self.wanted]
+        selected = events if self._takes_all else [event for event in events if event.type in self.event_types]
         if not selected:
             return
         with self._changed:

@@ -199,8 +199,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class EventSink(Protocol):
     """A receiver of events: `App(sinks=[...])`. Its errors are logged; if it hangs, events are lost.
 
-    With an attribute `wanted`, a collection of EventTypes, it receives only these. Types that no sink wants are not
-    created. With a method `emit_all`, it receives sequences of events.
+    With an attribute `event_types`, a collection of EventTypes, it receives only these. Events of types that no sink
+    receives are not created. With a method `emit_all`, it receives sequences of events.
     """
 
     def emit(self, event: Event) -> None:

@@ -38,7 +38,7 @@ class LogSink:
         self._span_ends_at = 0.0
 
     @property
-    def wanted(self) -> frozenset[EventType]:
+    def event_types(self) -> frozenset[EventType]:
         """The event types enabled by the logger's current level."""
         return frozenset(kind for kind, level in LEVEL_OF.items() if log.isEnabledFor(level))
 

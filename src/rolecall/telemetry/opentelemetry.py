@@ -77,7 +77,7 @@ class OpenTelemetry:
         *,
         measures: bool = True,
     ) -> None:
-        self.wanted = frozenset(EventType if measures else ())
+        self.event_types = frozenset(EventType if measures else ())
         self._tracer = trace.get_tracer(SYSTEM, version(SYSTEM), tracer_provider)
         self._measures = _Measures(metrics.get_meter(SYSTEM, version(SYSTEM), meter_provider)) if measures else None
 

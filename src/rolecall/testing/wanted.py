@@ -69,7 +69,7 @@ def read_expectation(what: object, payload: Mapping[str, object] | None, words: 
             returns = what.returns
         case HandlerDefinition():
             _require_fields(what, expected, words if payload is None else {})
-            own_options = {word: value for word, value in what.asked.items() if word != "connection"}
+            own_options = {word: value for word, value in what.task_options.items() if word != "connection"}
             name, options, returns = what.name, {**own_options, **options}, what.returns
         case str() | None:
             name = what

@@ -50,16 +50,16 @@ class WorkerEvents:
         self._worker = WorkerFacts(0, name)
         self._pending: list[Emission] = []
         self._flush_timer: asyncio.TimerHandle | None = None
-        self.needs_start_events = STARTED in emitter.wanted
-        self.needs_end_events = not emitter.wanted.isdisjoint(ENDS)
-        self.needs_completion_events = not emitter.wanted.isdisjoint(COMPLETIONS)
+        self.needs_start_events = STARTED in emitter.event_types
+        self.needs_end_events = not emitter.event_types.isdisjoint(ENDS)
+        self.needs_completion_events = not emitter.event_types.isdisjoint(COMPLETIONS)
 
     def emit_worker_event(self, kind: EventType, worker_id: int, **data: object) -> None:
         self._collect([Event(type=kind, at=time(), worker=self._facts_of(worker_id), data=data or None)])
 
     def emit_error(self, kind: EventType, error: BaseException) -> None:
         """Emit an error that does not belong to a task. Can be called from any thread."""
-        if kind in self._emitter.wanted:
+        if kind in self._emitter.event_types:
             self._emitter.emit([Event(type=kind, at=time(), error=summarize(error))])
 
     def emit_starts(self, held_tasks: Sequence[HeldTask]) -> None:
@@ -119,7 +119,7 @@ class WorkerEvents:
         events = [
             Event(type=kind, at=at, task=held.task, worker=self._facts_of(held.worker_id))
             for kind, group in kinds
-            if kind in self._emitter.wanted
+            if kind in self._emitter.event_types
             for held in group
         ]
         if events:
@@ -127,7 +127,7 @@ class WorkerEvents:
 
     def emit_invalid(self, held: HeldTask, error: str) -> None:
         """Emit a payload, result or next task that does not match the handler's declaration."""
-        if EventType.JOB_TYPE_VALIDATION_ERROR in self._emitter.wanted:
+        if EventType.JOB_TYPE_VALIDATION_ERROR in self._emitter.event_types:
             self._collect([self._event(EventType.JOB_TYPE_VALIDATION_ERROR, held, time(), None, error)])
 
     def flush(self) -> None:
@@ -147,7 +147,7 @@ class WorkerEvents:
             self._flush_timer = asyncio.get_running_loop().call_later(GATHER_FOR, self.flush)
 
     def _collect_ends(self, kind: EventType, held_tasks: Iterable[HeldTask], outcome: str) -> None:
-        if kind in self._emitter.wanted:
+        if kind in self._emitter.event_types:
             at = time()
             self._collect(
                 self._event(kind, held, at, held.run_seconds, None, outcome=outcome) for held in held_tasks if held.slot

@@ -58,7 +58,7 @@ def audit(  # sizes: the options
     which = AuditFilter(
         actor=actor,
         action=action,
-        kind=kind,
+        kinds=kind and [kind],
         thing=thing,
         via=via,
         since=None if since is None else read_date(since),

@@ -102,7 +102,7 @@ class RegisteredWorker:
     shares of its limits, and `clock_ahead` is in seconds. `backing_off` is the reason why it claims no tasks. `held`
     counts the tasks that it had claimed at its last heartbeat, `running_tasks` those that it runs now. `command` is
     its stored command, `following` the one that it has received. It is drained once it follows a command and runs
-    nothing.
+    nothing. `release` identifies the declarations of its app.
     """
 
     id: int
@@ -117,6 +117,7 @@ class RegisteredWorker:
     host: str | None
     pid: int | None
     version: str | None
+    release: str | None
     pod: str | None
     node: str | None
     started_at: datetime

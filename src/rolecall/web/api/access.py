@@ -153,7 +153,7 @@ async def list_audit(  # sizes: the filters
     filters = AuditFilter(
         actor=actor,
         action=action,
-        kind=kind,
+        kinds=kind and [kind],
         thing=thing,
         via=via,
         since=since,

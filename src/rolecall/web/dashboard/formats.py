@@ -17,6 +17,7 @@ __all__ = [
     "exact",
     "first_line",
     "gist",
+    "instant",
     "measured",
     "minute_of",
     "moment_field",
@@ -128,6 +129,11 @@ def measured(number: float | None, unit: str) -> str:
 def minute_of(seconds: float) -> str:
     """Format a time in seconds since 1970 to the minute, in UTC."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def instant(seconds: float) -> str:
+    """Format a time in seconds since 1970 as an ISO time in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def as_json(value: object) -> str:

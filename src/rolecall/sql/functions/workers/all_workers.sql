@@ -17,9 +17,10 @@ select
         when roll.idle then 'idle'
         else 'busy'
     end as state,
-    worker.host, worker.pid, worker.version, worker.pod, worker.node, worker.started_at, worker.heartbeat_at,
-    worker.stopped_at, worker.cpu, worker.memory, worker.memory_bytes, worker.clock_ahead, worker.backing_off,
-    worker.command, worker.commanded_at, worker.following, running.ids as running_tasks
+    worker.host, worker.pid, worker.version, worker.release, worker.pod, worker.node, worker.started_at,
+    worker.heartbeat_at, worker.stopped_at, worker.cpu, worker.memory, worker.memory_bytes,
+    worker.clock_ahead, worker.backing_off, worker.command, worker.commanded_at, worker.following,
+    running.ids as running_tasks
 from rolecall.workers as worker
 cross join lateral (
     select

@@ -1,4 +1,6 @@
-// <line-chart data='{"x": […], "series": […]}' unit="s" height="180">: a plot, drawn by uPlot in the colors of the theme.
+// <line-chart data='{"x": […], "series": […], "marks": […]}' unit="s" height="180">: a plot, drawn by uPlot in the
+// colors of the theme. With `tasks` (an address) and `step` (the seconds between two points), a span that is dragged
+// with the mouse, and each row of the table, lead to the tasks that finished within it.
 //
 // New data updates the existing plot; different series create a new one. The table in its <figure> shows the same data,
 // in the viewer's zone.
@@ -9,7 +11,8 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "12px system-ui, sans-serif";
 const DAY = 86400;
-const AXES = ["y", "right"];
+// How near the pointer must be to a mark, in pixels, and the least length of a dragged span.
+const NEAR = 6;
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
 const SECONDS = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DATE = new Intl.DateTimeFormat(LOCALE, { month: "short", day: "numeric" });
@@ -45,10 +48,14 @@ const WRITERS = {
 // The ticks of an axis have the same unit.
 const TICKS = { ...WRITERS, "/s": (value) => `${SHORT.format(value)}/s`, count: (value) => COMPACT.format(value) };
 
+// Plots of times share the crosshair, but not a dragged span.
+const SYNC = { key: "time", setSeries: false, filters: { sub: (kind) => !["mousedown", "mouseup"].includes(kind) } };
+
 class LineChart extends HTMLElement {
   static observedAttributes = ["data"];
   #plot = null;
   #drawn = "";
+  #marks = [];
   #resized = new ResizeObserver(() => {
     if (this.#plot && this.clientWidth && this.clientWidth !== this.#plot.width) this.#plot.setSize({ width: this.clientWidth, height: this.#height });
   });
@@ -89,14 +96,15 @@ class LineChart extends HTMLElement {
 
   attributeChangedCallback(_name, before, after) {
     if (!this.isConnected || before === after) return;
-    const { x, series } = this.#data();
+    const { x, series, marks } = this.#data();
+    this.#marks = marks;
     if (this.#plot && this.#drawn === kindOf(x, series)) this.#plot.setData([x, ...series.map((each) => each.values)]);
     else this.#draw();
     this.#table();
   }
 
   #data() {
-    return JSON.parse(this.getAttribute("data"));
+    return { marks: [], ...JSON.parse(this.getAttribute("data")) };
   }
 
   #clear() {
@@ -106,8 +114,9 @@ class LineChart extends HTMLElement {
   }
 
   #draw() {
-    const { x, series } = this.#data();
+    const { x, series, marks } = this.#data();
     this.#clear();
+    this.#marks = marks;
     this.#drawn = kindOf(x, series);
     if (!hasFigures(x, series)) {
       this.append(Object.assign(document.createElement("p"), { className: "empty", textContent: "Nothing was recorded in this time." }));
@@ -125,10 +134,34 @@ class LineChart extends HTMLElement {
     if (this.#isTime && heads[0]) heads[0].textContent = "Time";
     figures.querySelector("tbody").replaceChildren(...x.map((at, index) => {
       const row = document.createElement("tr");
-      const head = Object.assign(document.createElement("th"), { scope: "row", textContent: this.#place(at) });
+      const head = Object.assign(document.createElement("th"), { scope: "row" });
+      const address = this.#tasksWithin(at, at + this.#step);
+      head.append(address ? Object.assign(document.createElement("a"), { href: address, textContent: this.#place(at) }) : this.#place(at));
       row.append(head, ...series.map((each) => Object.assign(document.createElement("td"), { className: "number", textContent: measured(each.values[index], this.#unit) })));
       return row;
     }));
+  }
+
+  get #step() {
+    return Number(this.getAttribute("step"));
+  }
+
+  /** The address of the tasks that finished within a span, in seconds since 1970; none if the plot leads nowhere. */
+  #tasksWithin(from, to) {
+    const tasks = this.getAttribute("tasks");
+    if (!tasks) return null;
+    const [first, last] = [from, to].map((at) => new Date(at * 1000).toISOString().replace(".000Z", "Z"));
+    return `${tasks}&${new URLSearchParams({ finished_from: first, finished_to: last })}`;
+  }
+
+  /** Follow a dragged span, from the start of its first point to the end of its last one. */
+  #follow(plot) {
+    const { left, width } = plot.select;
+    if (width < NEAR || !plot.over.matches(":hover")) return;
+    const begin = plot.data[0][0];
+    const whole = (pixels) => Math.floor((plot.posToVal(pixels, "x") - begin) / this.#step);
+    const [from, to] = [Math.max(0, whole(left)), whole(left + width) + 1].map((steps) => begin + steps * this.#step);
+    location.assign(this.#tasksWithin(from, to));
   }
 
   #place(at) {
@@ -139,19 +172,19 @@ class LineChart extends HTMLElement {
     const colour = colours(this);
     const unit = this.#unit;
     const axis = { stroke: colour("faint"), font: FONT, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
-    const tip = new Tip(series, (at) => this.#place(at), (value) => measured(value, unit));
+    const tip = new Tip(series, (at) => this.#place(at), (value) => measured(value, unit), () => this.#marks);
+    const drags = this.hasAttribute("tasks");
+    const follow = { hooks: { setSelect: (plot) => this.#follow(plot) } };
+    const marks = { hooks: { draw: (plot) => drawMarks(plot, this.#marks, colour("info")) } };
     return {
       width: this.clientWidth || 400,
       height: this.#height,
-      plugins: [tip.plugin],
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, ...(this.#isTime ? { sync: { key: "time", setSeries: false } } : {}) },
-      scales: { x: { time: this.#isTime }, y: { range: rangeFor(unit) }, right: { range: rangeFor(unit) } },
+      plugins: [tip.plugin, marks, ...(drags ? [follow] : [])],
+      cursor: { y: false, drag: { x: drags, y: false, setScale: false }, points: { size: 7 }, ...(this.#isTime ? { sync: SYNC } : {}) },
+      scales: { x: { time: this.#isTime }, y: { range: rangeFor(unit) } },
       axes: [
         this.#isTime ? { ...axis, size: 32, space: 70, values: moments } : { ...axis, size: 32, incrs: steps("count"), values: (_, ticks) => ticks.map((tick) => ticked(tick, "count")) },
-        ...AXES.filter((name) => name === "y" || series.some((each) => each.axis === name)).map((name) => ({
-          ...axis, scale: name, side: name === "right" ? 1 : 3, grid: { ...axis.grid, show: name === "y" }, size: 58, space: 32, incrs: steps(unit),
-          values: (_, ticks) => ticks.map((tick) => ticked(tick, unit)),
-        })),
+        { ...axis, size: 58, space: 32, incrs: steps(unit), values: (_, ticks) => ticks.map((tick) => ticked(tick, unit)) },
       ],
       legend: { show: false },
       series: [{}, ...series.map((each, index) => lineOf(each, index, colour))],
@@ -161,7 +194,7 @@ class LineChart extends HTMLElement {
 
 /** The properties that an existing plot cannot change. */
 function kindOf(x, series) {
-  return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind, axis }) => [label, tone, kind, axis])]);
+  return JSON.stringify([hasFigures(x, series), series.map(({ label, tone, kind }) => [label, tone, kind])]);
 }
 
 function hasFigures(x, series) {
@@ -173,7 +206,6 @@ function lineOf(each, index, colour) {
   const filled = each.kind === "area" || each.kind === "bars";
   return {
     label: each.label,
-    scale: each.axis ?? "y",
     stroke,
     width: 1.75,
     dash: each.kind === "bars" ? undefined : DASHES[index % DASHES.length],
@@ -181,6 +213,25 @@ function lineOf(each, index, colour) {
     paths: each.kind === "bars" ? uPlot.paths.bars({ size: [0.8, 40] }) : undefined,
     points: each.kind === "bars" ? { show: false } : { show: true, size: 5, fill: stroke, filter: lonely },
   };
+}
+
+/** The position of a mark in pixels. The plot ends at the start of its last point, in which the mark may be. */
+const placeOf = (plot, at, onCanvas = false) => plot.valToPos(Math.min(at, plot.scales.x.max), "x", onCanvas);
+
+/** Draw each mark as a dashed vertical line. */
+function drawMarks(plot, marks, stroke) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = stroke;
+  ctx.setLineDash([4, 4]);
+  for (const { at } of marks) {
+    const x = Math.round(placeOf(plot, at, true));
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 /** The legend: each label next to a sample of its line. */
@@ -237,15 +288,16 @@ function colours(element) {
   };
 }
 
-// The tooltip of a plot: the x value at the pointer, and the value of each series.
+// The tooltip of a plot: the x value at the pointer, the value of each series, and the marks near the pointer.
 class Tip {
   #box = document.createElement("div");
 
-  /** `place` and `figure` format an x value and a y value. */
-  constructor(series, place, figure) {
+  /** `place` and `figure` format an x value and a y value; `marks` returns the marks. */
+  constructor(series, place, figure, marks) {
     this.series = series;
     this.place = place;
     this.figure = figure;
+    this.marks = marks;
     this.#box.className = "chart-tip";
     this.#box.hidden = true;
   }
@@ -272,7 +324,8 @@ class Tip {
     // Crosshairs are synchronized. Only the plot under the pointer shows a tooltip.
     if (index == null || !plot.over.matches(":hover")) return this.#hide();
     const lines = this.series.map((each, at) => `${each.label}: ${this.figure(plot.data[at + 1][index])}`);
-    this.#box.replaceChildren(...[this.place(plot.data[0][index]), ...lines].map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+    const near = this.marks().filter(({ at }) => Math.abs(placeOf(plot, at) - plot.cursor.left) <= NEAR).map(({ text }) => text);
+    this.#box.replaceChildren(...[this.place(plot.data[0][index]), ...lines, ...near].map((text) => Object.assign(document.createElement("span"), { textContent: text })));
     this.#box.hidden = false;
     const left = plot.cursor.left + 14;
     const fits = left + this.#box.offsetWidth < plot.over.clientWidth;

@@ -51,7 +51,7 @@ async def list_changes(  # sizes: the filters
     """Show changes and their authors, newest first."""
     which = AuditFilter(
         actor=actor,
-        kind=kind,
+        kinds=kind and [kind],
         thing=thing,
         via=via,
         since=since,
