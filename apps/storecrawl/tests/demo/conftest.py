@@ -21,7 +21,8 @@ from rolecall import EmbeddedServer
 
 COMMAND = Path(sys.executable).with_name("storecrawl")
 PATIENCE = 150.0
-POLL_SECONDS = 0.02
+# Each look at the processes or the database takes CPU from the demo.
+POLL_SECONDS = 0.1
 KINDS = ("main", "worker", "api", "upstream", "postgres")
 
 
