@@ -41,11 +41,11 @@ class Outcome:
         return summary
 
 
-def eventually(fact: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+def eventually(fact: Callable[[], Any], seconds: float = PATIENCE, pause: float = POLL_SECONDS) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := fact()):
         assert time.monotonic() < deadline, f"did not happen within {seconds} s: {fact}"
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
     return found
 
 

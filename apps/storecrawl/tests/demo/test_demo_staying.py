@@ -39,12 +39,15 @@ class Stay:
 def stay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stay]:
     """A demo that has fetched stores more than once, rejected a second demo, and was terminated."""
     demo = DemoFolder(tmp_path_factory.mktemp("stay"))
-    process = demo.start(*SMALL)
-    eventually(lambda: (demo.sees(APPLIED) or 0) > 2 * STORES)
-    second = subprocess.run([str(COMMAND), "demo", "--once"], cwd=demo.cwd, capture_output=True, text=True, check=False)
-    process.terminate()
-    yield Stay(demo, demo.end(), second)
-    demo.clear()
+    try:
+        process = demo.start(*SMALL)
+        eventually(lambda: (demo.sees(APPLIED) or 0) > 2 * STORES)
+        again = [str(COMMAND), "demo", "--once"]
+        second = subprocess.run(again, cwd=demo.cwd, capture_output=True, text=True, check=False)
+        process.terminate()
+        yield Stay(demo, demo.end(), second)
+    finally:
+        demo.clear()
 
 
 def test_output_without_a_terminal_is_line_based_until_sigterm(stay: Stay) -> None:
