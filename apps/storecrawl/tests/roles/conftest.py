@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+import random
+import shutil
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +17,49 @@ import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
+from storecrawl.migrations import MIGRATIONS
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask
-from rolecall.testing import drain
+from rolecall.db.migrations import ROLECALL
+from rolecall.testing import TestServer, drain
+from rolecall.testing.databases import clone, template
 
 SMALL_WORLD = UpstreamOptions(stores=5, menu_smallest=20, menu_median=30, menu_largest=60)
+DISCOVER = NewTask(handler="store_discovery")
+# Other programs do not get these for their outgoing connections.
+QUIET_PORTS = range(20_000, 30_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """A database to clone, and the folder with its files, after the discovery of all stores."""
+
+    template: str
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def world() -> UpstreamOptions:
+    """The world of all crawls. It is always at the same port, because menus contain addresses of images."""
+    return replace(SMALL_WORLD, port=_free_port())
 
 
 @pytest.fixture
-async def upstream() -> AsyncIterator[LocalUpstream]:
-    async with LocalUpstream(SMALL_WORLD) as running:
+async def upstream(world: UpstreamOptions) -> AsyncIterator[LocalUpstream]:
+    async with LocalUpstream(world) as running:
         yield running
 
 
 @pytest.fixture
 def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
+    return settings_for(upstream, tmp_path)
+
+
+def settings_for(upstream: LocalUpstream, folder: Path) -> CrawlSettings:
     return CrawlSettings(
         upstream=upstream.url,
-        data_dir=tmp_path,
+        data_dir=folder,
         page_pause=0.001,
         backoff=0.01,
         retry_first=0.1,
@@ -88,3 +116,40 @@ def crawl(settings: CrawlSettings, database: str, connection: psycopg.Connection
 @pytest.fixture
 def crawl_with(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> Callable[..., Crawl]:
     return lambda **changes: Crawl(replace(settings, **changes), database, connection)
+
+
+@pytest.fixture(scope="session")
+def discovered(
+    postgres_server: TestServer, world: UpstreamOptions, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Discovered]:
+    """The result of the first discovery, made once for all tests that begin with it."""
+    folder = tmp_path_factory.mktemp("discovered")
+
+    async def discover(database: str, connection: psycopg.Connection[Any]) -> None:
+        async with LocalUpstream(world) as upstream:
+            await Crawl(settings_for(upstream, folder), database, connection).run(DISCOVER)
+
+    with template(postgres_server, (ROLECALL, MIGRATIONS)) as name:
+        database = postgres_server.dsn(name)
+        with psycopg.connect(database, autocommit=True) as connection:
+            asyncio.run(discover(database, connection))
+        yield Discovered(name, folder)
+
+
+@pytest.fixture
+def crawled(postgres_server: TestServer, discovered: Discovered, settings: CrawlSettings) -> Iterator[Crawl]:
+    """A crawl that has discovered all stores."""
+    shutil.copytree(discovered.folder, settings.data_dir, dirs_exist_ok=True)
+    with (
+        clone(postgres_server, discovered.template) as database,
+        psycopg.connect(database, autocommit=True) as connection,
+    ):
+        yield Crawl(settings, database, connection)
+
+
+def _free_port() -> int:
+    for port in random.sample(QUIET_PORTS, len(QUIET_PORTS)):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
