@@ -66,7 +66,7 @@ def test_output_without_a_terminal_is_line_based_until_sigterm(stay: Stay) -> No
 def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> None:
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [str(COMMAND), "demo", *SMALL],
+        [str(COMMAND), "demo", "--stores", str(STORES), "--processes", "1", "--no-api"],
         cwd=demo.cwd,
         env={**os.environ, "DATABASE_URL": "", "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
         stdin=follower,

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import shutil
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +13,20 @@ import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
-from storecrawl.migrations import MIGRATIONS
 from storecrawl.settings import CrawlSettings
 
+from apps.storecrawl.tests.discovered import Discovered, discovering, quiet_port
 from rolecall import App, Client, NewTask
-from rolecall.db.migrations import ROLECALL
 from rolecall.testing import TestServer, drain
-from rolecall.testing.databases import clone, template
 
 SMALL_WORLD = UpstreamOptions(stores=5, menu_smallest=20, menu_median=30, menu_largest=60)
 DISCOVER = NewTask(handler="store_discovery")
-# Other programs do not get these for their outgoing connections.
-QUIET_PORTS = range(20_000, 30_000)
-
-
-@dataclass(frozen=True, slots=True)
-class Discovered:
-    """A database to clone, and the folder with its files, after the discovery of all stores."""
-
-    template: str
-    folder: Path
 
 
 @pytest.fixture(scope="session")
 def world() -> UpstreamOptions:
     """The world of all crawls. It is always at the same port, because menus contain addresses of images."""
-    return replace(SMALL_WORLD, port=_free_port())
+    return replace(SMALL_WORLD, port=quiet_port())
 
 
 @pytest.fixture
@@ -129,27 +113,12 @@ def discovered(
         async with LocalUpstream(world) as upstream:
             await Crawl(settings_for(upstream, folder), database, connection).run(DISCOVER)
 
-    with template(postgres_server, (ROLECALL, MIGRATIONS)) as name:
-        database = postgres_server.dsn(name)
-        with psycopg.connect(database, autocommit=True) as connection:
-            asyncio.run(discover(database, connection))
-        yield Discovered(name, folder)
+    with discovering(postgres_server, folder, discover) as found:
+        yield found
 
 
 @pytest.fixture
 def crawled(postgres_server: TestServer, discovered: Discovered, settings: CrawlSettings) -> Iterator[Crawl]:
     """A crawl that has discovered all stores."""
-    shutil.copytree(discovered.folder, settings.data_dir, dirs_exist_ok=True)
-    with (
-        clone(postgres_server, discovered.template) as database,
-        psycopg.connect(database, autocommit=True) as connection,
-    ):
+    with discovered.copied(postgres_server, settings.data_dir) as (database, connection):
         yield Crawl(settings, database, connection)
-
-
-def _free_port() -> int:
-    for port in random.sample(QUIET_PORTS, len(QUIET_PORTS)):
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("no port is free")
