@@ -34,6 +34,7 @@ def scenery(pool: Engine) -> Scenery:
     return furnish(pool)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
 async def test_every_page_renders_without_problems(
     visit: Visit, scenery: Scenery, pictures: Path, width: int, theme: Theme
