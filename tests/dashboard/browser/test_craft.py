@@ -43,7 +43,8 @@ async def test_long_error_does_not_widen_any_page(pool: Engine, visit: Visit, pi
         f"/schedules/{seen.schedule_id}",
         f"/admin/workers/{seen.worker_id}",
     ]
-    widths, shown = {}, set()
+    widths: dict[tuple[str, int], int] = {}
+    shown: set[str] = set()
     for path in paths:
         await page.goto(path)
         widths |= {(path, width): await page.evaluate(WIDTH) async for width in every_width(page, pictures)}
@@ -57,7 +58,7 @@ async def test_no_page_is_longer_than_5000_pixels_with_500_roles(pool: Engine, v
     declare_roles(pool, 500)
     join_workers(pool, 60)
     page = await visit("/login")
-    lengths = {}
+    lengths: dict[tuple[str, int], int] = {}
     for path in ("/", "/tasks", "/chains", "/jobs", "/schedules", "/admin/workers", "/roles", "/capacity", "/changes"):
         await page.goto(path)
         lengths |= {(path, width): await page.evaluate(LENGTH) async for width in every_width(page, pictures)}
