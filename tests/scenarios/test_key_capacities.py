@@ -12,9 +12,9 @@ from tests.scenarios.places import Places
 from tests.scenarios.victims import Victims
 from tests.worker.bench import Bench, until
 
-TASKS = 60
+TASKS = 40
 PROCESSES = 3
-KILLED_AFTER = (5, 20, 35)
+KILLED_AFTER = (5, 15, 25)
 
 
 async def test_key_of_capacity_three_never_runs_four_tasks_despite_worker_kills(
