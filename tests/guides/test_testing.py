@@ -9,19 +9,7 @@ from pathlib import Path
 
 from rolecall.testing import TestServer
 from tests.guides.blocks import GUIDES, blocks_in
-
-# Migrating a template of its own would take seconds.
-READY = """
-from rolecall.db.migrator import ROLECALL
-from rolecall.testing import servers
-
-servers.TEMPLATES[ROLECALL.name,] = {template!r}
-
-
-@pytest.fixture(scope="session")
-def database_template():
-    return {template!r}
-"""
+from tests.guides.templates import reuse_template
 
 
 def test_tests_of_the_guide_pass(postgres_server: TestServer, database_template: str, tmp_path: Path) -> None:
@@ -31,8 +19,7 @@ def test_tests_of_the_guide_pass(postgres_server: TestServer, database_template:
             file = tmp_path / block.file if block.file else file
             with file.open("a") as written:
                 written.write(f"{block.code}\n\n")
-    with (tmp_path / "conftest.py").open("a") as written:
-        written.write(READY.format(template=database_template))
+    reuse_template(tmp_path / "conftest.py", database_template)
 
     server = {"ROLECALL_TEST_SERVER": postgres_server.dsn("postgres")}
     done = subprocess.run(

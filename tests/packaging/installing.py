@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from pathlib import Path
 
 from tools.offences import ROOT
@@ -34,20 +35,25 @@ class Environment:
 
     def make(self) -> None:
         """Make an empty environment, by default for the Python that runs the tests."""
-        uv = Uv.find(ROOT)
-        uv.run("venv", "--quiet", "--python", str(self.python), str(self.folder))
+        _uv().run("venv", "--quiet", "--python", str(self.python), str(self.folder))
 
     def install(self, words: Sequence[str]) -> None:
         """Install what `pip install` with these arguments would: our wheels, and all other packages as locked.
 
         uv's cache has the packages if this work tree was set up here; only missing ones are downloaded.
         """
-        uv = Uv.find(ROOT)
+        uv = _uv()
         command = [str(uv.program), "pip", "install", "--quiet", "--python", str(self.programs / "python")]
         command += ["--find-links", str(self.wheels), "--constraint", str(self.locked), *words]
         cached = subprocess.run([*command, "--offline"], env=uv.environment, check=False, capture_output=True)
         if cached.returncode:
             subprocess.run(command, env=uv.environment, check=True)
+
+
+@cache
+def _uv() -> Uv:
+    """Find uv once: reading pip's settings starts a process."""
+    return Uv.find(ROOT)
 
 
 def made_once(base: Path, name: str, make: Callable[[Path], None]) -> Path:

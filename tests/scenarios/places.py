@@ -20,16 +20,26 @@ class Places:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Hold a place during the block."""
-        with (self._folder / "door").open("w") as door:
-            # One at a time: a place that becomes free behind a concurrent search would lead to too high a count.
-            flock(door, LOCK_EX)
+        # One at a time: a place that becomes free behind a concurrent search would lead to too high a count.
+        with self.closed():
             place = self._first_free()
         with place:
             yield
 
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Let no handler take a place during the block. The holders can leave theirs."""
+        with (self._folder / "door").open("w") as door:
+            flock(door, LOCK_EX)
+            yield
+
+    def most(self) -> int:
+        """Return the highest number of simultaneous handlers."""
+        return len(list(self._folder.glob("place-*")))
+
     def holders(self) -> list[int]:
-        """Return the last process in each place. Their number is the highest number of simultaneous handlers."""
-        return [int(path.read_text() or 0) for path in sorted(self._folder.glob("place-*"))]
+        """Return the processes that hold a place now. Call this only within `closed`."""
+        return [int(path.read_text()) for path in sorted(self._folder.glob("place-*")) if _is_held(path)]
 
     def _first_free(self) -> TextIO:
         for number in count():
@@ -44,3 +54,12 @@ class Places:
             place.flush()
             return place
         raise AssertionError
+
+
+def _is_held(path: Path) -> bool:
+    with path.open() as place:
+        try:
+            flock(place, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -60,9 +60,9 @@ def make_app(dsn: str, folder: Path) -> App:
 
     @app.task(role="victim", lease=LONG_LEASE)
     async def occupy() -> None:
-        """Hold one of the places for a moment."""
+        """Hold one of the places, for much longer than a claim takes."""
         with places.taken():
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.4)
 
     return app
 

@@ -8,8 +8,6 @@ sessions cannot turn JIT off.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -18,6 +16,7 @@ import psycopg
 import pytest
 
 from rolecall import App, Client
+from rolecall.cli.main import run
 from rolecall.db.connect import connect
 from rolecall.testing import Clock
 from rolecall.testing.databases import TestServer, clone, template
@@ -115,8 +114,7 @@ async def test_no_request_is_jit_compiled(connection: psycopg.Connection, pooled
 @pytest.mark.timeout(300)
 def test_no_command_is_jit_compiled(connection: psycopg.Connection, pooled: str, scenery: Scenery) -> None:
     for words in COMMANDS:
-        command = [sys.executable, "-m", "rolecall", *words, "--database-url", pooled]
-        subprocess.run(command, check=False, capture_output=True, timeout=60)
+        run([*words, "--database-url", pooled])
 
     assert compiled(connection) == []
 

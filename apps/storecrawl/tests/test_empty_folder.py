@@ -10,15 +10,20 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from apps.storecrawl.tests.demo.conftest import eventually
+from apps.storecrawl.tests.demo import conftest as demo
 
 README = Path(__file__).parents[1] / "README.md"
 PORT = "8391"
+# The README crawls more stores than this test needs.
+STORES, FEWER = "--stores 8", "--stores 2"
 SECONDS = 120
+# Each look starts a process, which takes CPU from the crawl.
+eventually = partial(demo.eventually, seconds=SECONDS, pause=1.0)
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +82,11 @@ def lines() -> list[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = str(probe.getsockname()[1])
-    return [line.strip().replace(PORT, free) for line in section.splitlines() if line.startswith("    ")]
+    return [
+        line.strip().replace(PORT, free).replace(STORES, FEWER)
+        for line in section.splitlines()
+        if line.startswith("    ")
+    ]
 
 
 def has_no_problems(report: str) -> bool:
@@ -89,13 +98,13 @@ def test_readme_steps_lead_from_an_empty_folder_to_a_crawl(shell: Shell, tmp_pat
     *begin, states, payloads, doctor, psql = lines()
     for line in begin:
         if "storecrawl routes" in line:
-            eventually(lambda: any((tmp_path / "rolecall-data").glob("postgres/data-*/postmaster.pid")), SECONDS)
+            eventually(lambda: any((tmp_path / "rolecall-data").glob("postgres/data-*/postmaster.pid")))
         shell.run(line)
 
-    eventually(lambda: "nothing was fetched" not in shell.run(payloads), SECONDS)
+    eventually(lambda: "nothing was fetched" not in shell.run(payloads))
     assert "AZ" in shell.run(states)
-    eventually(lambda: "(0 rows)" not in shell.run(psql), SECONDS)
-    # A busy machine can cause a warning that soon goes away.
-    eventually(lambda: has_no_problems(shell.run(doctor, codes=(0, 1))), SECONDS)
+    eventually(lambda: "(0 rows)" not in shell.run(psql))
+    # On a busy machine, tasks wait so long that the doctor warns, or reports trouble (2), until the worker catches up.
+    eventually(lambda: has_no_problems(shell.run(doctor, codes=(0, 1, 2))))
     assert shell.end() == [0, 0]
     assert not list(tmp_path.glob("rolecall-data/postgres/data-*/postmaster.pid"))

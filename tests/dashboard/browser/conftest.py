@@ -71,7 +71,13 @@ async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
             complaints.append(str(error))
 
     async def open_page(
-        path: str, *, width: int = 1440, theme: str = "light", scripts: bool = True, quiet: bool = True
+        path: str,
+        *,
+        width: int = 1440,
+        theme: str = "light",
+        scripts: bool = True,
+        quiet: bool = True,
+        moves: bool = False,
     ) -> Page:
         context = await browser.new_context(
             base_url=site.address,
@@ -80,6 +86,8 @@ async def visit(browser: Browser, site: Site) -> AsyncIterator[Visit]:
             locale="en-US",
             timezone_id="America/New_York",
             java_script_enabled=scripts,
+            # The animation between two pages takes more CPU than the pages.
+            reduced_motion="no-preference" if moves else "reduce",
         )
         contexts.append(context)
         page = await context.new_page()

@@ -207,9 +207,9 @@ async def test_form_creates_a_task_and_a_slider_computes_capacity(pool: Engine, 
 
 @LOOKS
 async def test_navigation_works_by_keyboard_list_and_theme_switch(
-    pool: Engine, scenery: Scenery, begin: Begin, width: int, theme: str
+    pool: Engine, scenery: Scenery, visit: Visit, width: int, theme: str
 ) -> None:
-    walker = await begin("/")
+    walker = Walker(page=await visit("/", width=width, theme=theme, moves=True), pool=pool)
     for key in "gt":
         await walker.page.keyboard.press(key)
     await walker.page.wait_for_url("**/tasks")

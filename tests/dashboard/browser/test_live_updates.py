@@ -23,7 +23,7 @@ async def test_new_task_appears_without_a_reload(pool: Engine, visit: Visit, pic
 
 
 async def test_skipped_view_transition_is_no_error(pool: Engine, visit: Visit) -> None:
-    page = await visit("/")
+    page = await visit("/", moves=True)
     await page.add_init_script("addEventListener('pagereveal', (event) => event.viewTransition.skipTransition())")
 
     await page.get_by_role("link", name="Task queue").click()
@@ -33,7 +33,7 @@ async def test_skipped_view_transition_is_no_error(pool: Engine, visit: Visit) -
 
 
 async def test_superseded_click_is_no_error(pool: Engine, visit: Visit) -> None:
-    page = await visit("/")
+    page = await visit("/", moves=True)
     await page.evaluate(
         "addEventListener('pageswap', () => setTimeout(() => location.assign('/jobs')), { once: true })"
     )

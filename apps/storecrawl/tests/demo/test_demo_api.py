@@ -31,8 +31,8 @@ def test_api_responds_at_the_printed_address_and_restarts_after_a_kill(demo: Dem
     demo.expect_nothing_left()
 
 
-def test_demo_with_no_api_serves_nothing(demo: DemoFolder) -> None:
-    outcome = demo.run("--once", "--json", "--stores", "1", "--no-api")
+def test_demo_with_no_api_serves_nothing(demo: DemoFolder, database: str) -> None:
+    outcome = demo.run("--once", "--json", "--stores", "1", "--processes", "1", "--no-api", DATABASE_URL=database)
 
     assert (outcome.code, outcome.summary["api"]) == (0, None)
     assert not (demo.data / "api.log").exists()

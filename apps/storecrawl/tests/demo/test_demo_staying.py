@@ -11,25 +11,50 @@ import signal
 import subprocess
 import termios
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
-from .conftest import COMMAND, PATIENCE, DemoFolder, eventually
+import pytest
+
+from .conftest import COMMAND, PATIENCE, DemoFolder, Outcome, eventually
 
 APPLIED = "select count(*) from storecrawl.payloads where applied_at is not null"
 PAYLOADS = "select count(*) from storecrawl.payloads"
-SMALL = ("--stores", "2", "--step-seconds", "5", "--processes", "1")
+STORES = 2
+SMALL = ("--stores", str(STORES), "--step-seconds", "5", "--processes", "1")
 GOODBYE = "Stopped. All data is in storecrawl-data; the next demo there continues."
 
 
-def test_output_without_a_terminal_is_line_based_until_sigterm(demo: DemoFolder) -> None:
-    process = demo.start(*SMALL)
-    eventually(lambda: demo.sees(APPLIED))
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A folder after a demo without --once: its outcome, and that of a second demo at the same time."""
 
-    process.terminate()
-    outcome = demo.end()
+    demo: DemoFolder
+    outcome: Outcome
+    second: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def stay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stay]:
+    """A demo that has fetched stores more than once, rejected a second demo, and was terminated."""
+    demo = DemoFolder(tmp_path_factory.mktemp("stay"))
+    try:
+        process = demo.start(*SMALL)
+        eventually(lambda: (demo.sees(APPLIED) or 0) > 2 * STORES)
+        again = [str(COMMAND), "demo", "--once"]
+        second = subprocess.run(again, cwd=demo.cwd, capture_output=True, text=True, check=False)
+        process.terminate()
+        yield Stay(demo, demo.end(), second)
+    finally:
+        demo.clear()
+
+
+def test_output_without_a_terminal_is_line_based_until_sigterm(stay: Stay) -> None:
+    outcome = stay.outcome
 
     assert (outcome.code, outcome.err) == (0, "")
-    demo.expect_nothing_left()
+    stay.demo.expect_nothing_left()
     notes = [line.split(" s  ", 1)[-1] for line in outcome.out.splitlines()]
     assert notes[:3] == ["starting the upstream", "starting Postgres", "starting the dashboard"]
     assert re.fullmatch(r"dashboard: http://127\.0\.0\.1:\d+/enter\?token=rl_\S+", notes[3])
@@ -41,7 +66,7 @@ def test_output_without_a_terminal_is_line_based_until_sigterm(demo: DemoFolder)
 def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> None:
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [str(COMMAND), "demo", *SMALL],
+        [str(COMMAND), "demo", "--stores", str(STORES), "--processes", "1", "--no-api"],
         cwd=demo.cwd,
         env={**os.environ, "DATABASE_URL": "", "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
         stdin=follower,
@@ -61,20 +86,16 @@ def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> Non
         assert words.encode() in shown
 
 
-def test_demo_keeps_fetching_every_store_until_a_single_cycle_is_requested(demo: DemoFolder) -> None:
-    process = demo.start(*SMALL, "--no-api")
-    eventually(lambda: (demo.sees(APPLIED) or 0) >= 5)
-    process.terminate()
-    stayed = demo.end()
+def test_demo_keeps_fetching_every_store_until_a_single_cycle_is_requested(stay: Stay) -> None:
+    """It has fetched more often than there are stores."""
+    cycle = stay.demo.run("--once", "--json", "--no-api", "--processes", "1")
 
-    cycle = demo.run("--once", "--json", "--no-api", "--processes", "1")
-
-    assert (stayed.code, cycle.code) == (0, 0)
-    assert demo.value("select count(*) from rolecall.schedules") == 0
+    assert (stay.outcome.code, cycle.code) == (0, 0)
+    assert stay.demo.value("select count(*) from rolecall.schedules") == 0
 
 
 def test_signal_during_a_cycle_ends_it_and_the_next_cycle_continues(demo: DemoFolder) -> None:
-    process = demo.start("--once", "--json", "--no-api", "--stores", "12")
+    process = demo.start("--once", "--json", "--no-api", "--slots", "1", "--stores", "4")
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
     stopped = demo.end()
@@ -83,17 +104,12 @@ def test_signal_during_a_cycle_ends_it_and_the_next_cycle_continues(demo: DemoFo
     finished = demo.run("--once", "--json", "--no-api")
 
     assert (stopped.code, stopped.out) == (128 + signal.SIGTERM, "")
-    assert (finished.code, finished.summary["payloads"]) == (0, 12)
+    assert (finished.code, finished.summary["payloads"]) == (0, 4)
 
 
-def test_second_demo_in_the_same_folder_is_rejected(demo: DemoFolder) -> None:
-    demo.start(*SMALL, "--no-api")
-    eventually(lambda: demo.processes("upstream"))
-
-    second = subprocess.run([str(COMMAND), "demo", "--once"], cwd=demo.cwd, capture_output=True, text=True, check=False)
-
-    assert second.returncode == 2
-    assert "another demo is running in" in second.stderr
+def test_second_demo_in_the_same_folder_is_rejected(stay: Stay) -> None:
+    assert stay.second.returncode == 2
+    assert "another demo is running in" in stay.second.stderr
 
 
 def _take_terminal(terminal: int) -> None:

@@ -51,25 +51,25 @@ def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
         process.terminate()
 
 
-def test_every_store_is_refreshed_despite_a_high_failure_rate(demo: DemoFolder) -> None:
-    outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3")
+def test_every_store_is_refreshed_despite_a_high_failure_rate(demo: DemoFolder, database: str) -> None:
+    outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3", DATABASE_URL=database)
 
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.summary["stores"] == 4
     assert outcome.summary["tasks"]["failed"] == 0
 
 
-def test_upstream_without_stores_fails_the_cycle_and_is_reported(demo: DemoFolder, desert: str) -> None:
-    outcome = demo.run("--once", "--json", "--no-api", "--upstream", desert, "--processes", "1")
+def test_upstream_without_stores_fails_the_cycle_and_is_reported(demo: DemoFolder, desert: str, database: str) -> None:
+    outcome = demo.run("--once", "--json", "--no-api", "--upstream", desert, "--processes", "1", DATABASE_URL=database)
 
     assert outcome.code == 1
     assert outcome.summary["stores"] == 0
     assert outcome.err == "storecrawl: no stores were found\n"
 
 
-def test_given_upstream_url_is_crawled(demo: DemoFolder, tmp_path: Path) -> None:
+def test_given_upstream_url_is_crawled(demo: DemoFolder, database: str, tmp_path: Path) -> None:
     with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
-        outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1")
+        outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1", DATABASE_URL=database)
 
     assert (outcome.code, outcome.summary["stores"]) == (0, 2)
     assert not (demo.data / "upstream.log").exists()

@@ -6,7 +6,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage import Storage
 from storecrawl.storage.locate import open_storage
 
+from apps.storecrawl.tests.discovered import Discovered, discovering, quiet_port
 from rolecall import App, Client, NewTask, WorkerOptions
-from rolecall.testing import drain, working
+from rolecall.testing import TestServer, drain, working
 
 KILLED = 137
 LEASE_SECONDS = 1.0
@@ -85,25 +88,62 @@ def store(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue("bucket_url") if getattr(request, "param", None) == "bucket" else ""
 
 
+@pytest.fixture(scope="session")
+def world() -> UpstreamOptions:
+    """The world of all tests, at the same port, because menus contain addresses of images."""
+    return replace(ONE_STORE, port=quiet_port())
+
+
+@pytest.fixture(scope="session")
+def discovered(
+    postgres_server: TestServer, world: UpstreamOptions, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Discovered]:
+    folder = tmp_path_factory.mktemp("discovered")
+
+    async def discover(database: str, connection: psycopg.Connection[Any]) -> None:
+        async with LocalUpstream(world) as upstream:
+            settings = settings_for(upstream, folder, store="")
+            crawl = Crawl(build_app(settings), settings, connection, database)
+            crawl.enqueue(NewTask(handler="store_discovery"))
+            await drain(crawl.app, database, timeout=150.0)
+
+    with discovering(postgres_server, folder, discover) as found:
+        yield found
+
+
 @pytest.fixture
-async def crawl(tmp_path: Path, store: str, database: str, connection: psycopg.Connection[Any]) -> AsyncIterator[Crawl]:
-    async with LocalUpstream(ONE_STORE) as upstream:
-        settings = CrawlSettings(
-            upstream=upstream.url,
-            data_dir=tmp_path,
-            store=store,
-            orphan_age=0.001,
-            page_pause=0.001,
-            host_rate=1000.0,
-            store_rate=1000.0,
-            retry_first=0.1,
-            lease=LEASE_SECONDS,
-            schedules=False,
-        )
-        crawl = Crawl(build_app(settings), settings, connection, database)
-        crawl.enqueue(NewTask(handler="store_discovery"))
-        await drain(crawl.app, database, timeout=150.0)
-        yield crawl
+async def crawl(
+    tmp_path: Path, store: str, world: UpstreamOptions, discovered: Discovered, postgres_server: TestServer
+) -> AsyncIterator[Crawl]:
+    """A crawl that has discovered its store, and has its files in a folder or in a bucket."""
+    async with LocalUpstream(world) as upstream:
+        settings = settings_for(upstream, tmp_path, store)
+        with discovered.copied(postgres_server, tmp_path) as (database, connection):
+            crawl = Crawl(build_app(settings), settings, connection, database)
+            if store:
+                _move_files(tmp_path / "payloads", crawl.storage)
+            yield crawl
+
+
+def _move_files(root: Path, storage: Storage) -> None:
+    for file in [path for path in root.rglob("*") if path.is_file()]:
+        storage.put(file.relative_to(root).as_posix(), file.read_bytes())
+        file.unlink()
+
+
+def settings_for(upstream: LocalUpstream, folder: Path, store: str) -> CrawlSettings:
+    return CrawlSettings(
+        upstream=upstream.url,
+        data_dir=folder,
+        store=store,
+        orphan_age=0.001,
+        page_pause=0.001,
+        host_rate=1000.0,
+        store_rate=1000.0,
+        retry_first=0.1,
+        lease=LEASE_SECONDS,
+        schedules=False,
+    )
 
 
 @pytest.mark.parametrize("store", ["folder", "bucket"], indirect=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,23 +15,35 @@ from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.settings import CrawlSettings
 
+from apps.storecrawl.tests.discovered import Discovered, discovering, quiet_port
 from rolecall import App, Client, NewTask
-from rolecall.testing import drain
+from rolecall.testing import TestServer, drain
 
 SMALL_WORLD = UpstreamOptions(stores=5, menu_smallest=20, menu_median=30, menu_largest=60)
+DISCOVER = NewTask(handler="store_discovery")
+
+
+@pytest.fixture(scope="session")
+def world() -> UpstreamOptions:
+    """The world of all crawls. It is always at the same port, because menus contain addresses of images."""
+    return replace(SMALL_WORLD, port=quiet_port())
 
 
 @pytest.fixture
-async def upstream() -> AsyncIterator[LocalUpstream]:
-    async with LocalUpstream(SMALL_WORLD) as running:
+async def upstream(world: UpstreamOptions) -> AsyncIterator[LocalUpstream]:
+    async with LocalUpstream(world) as running:
         yield running
 
 
 @pytest.fixture
 def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
+    return settings_for(upstream, tmp_path)
+
+
+def settings_for(upstream: LocalUpstream, folder: Path) -> CrawlSettings:
     return CrawlSettings(
         upstream=upstream.url,
-        data_dir=tmp_path,
+        data_dir=folder,
         page_pause=0.001,
         backoff=0.01,
         retry_first=0.1,
@@ -88,3 +100,25 @@ def crawl(settings: CrawlSettings, database: str, connection: psycopg.Connection
 @pytest.fixture
 def crawl_with(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any]) -> Callable[..., Crawl]:
     return lambda **changes: Crawl(replace(settings, **changes), database, connection)
+
+
+@pytest.fixture(scope="session")
+def discovered(
+    postgres_server: TestServer, world: UpstreamOptions, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Discovered]:
+    """The result of the first discovery, made once for all tests that begin with it."""
+    folder = tmp_path_factory.mktemp("discovered")
+
+    async def discover(database: str, connection: psycopg.Connection[Any]) -> None:
+        async with LocalUpstream(world) as upstream:
+            await Crawl(settings_for(upstream, folder), database, connection).run(DISCOVER)
+
+    with discovering(postgres_server, folder, discover) as found:
+        yield found
+
+
+@pytest.fixture
+def crawled(postgres_server: TestServer, discovered: Discovered, settings: CrawlSettings) -> Iterator[Crawl]:
+    """A crawl that has discovered all stores."""
+    with discovered.copied(postgres_server, settings.data_dir) as (database, connection):
+        yield Crawl(settings, database, connection)

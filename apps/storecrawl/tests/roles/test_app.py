@@ -10,7 +10,7 @@ import pytest
 from storecrawl.app import build_app
 from storecrawl.settings import CrawlSettings
 
-from rolecall import ConfigError, NewTask
+from rolecall import ConfigError
 
 
 def test_every_role_of_the_crawl_has_a_handler() -> None:
@@ -65,12 +65,10 @@ def test_payloads_expire_by_schedule_if_a_policy_is_set() -> None:
     assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
-async def test_first_crawl_fetches_within_its_own_task(crawl: Any) -> None:
-    await crawl.run(NewTask(handler="store_discovery"))
-
-    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
+def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:
+    assert crawled.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
     fetchers = "select distinct handler from rolecall.all_tasks t join storecrawl.payloads p on p.task_id = t.id"
-    assert crawl.rows(fetchers) == [("product_discovery",)]
+    assert crawled.rows(fetchers) == [("product_discovery",)]
 
 
 def test_settings_survive_a_round_trip_through_the_environment() -> None:

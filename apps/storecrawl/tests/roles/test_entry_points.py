@@ -32,63 +32,58 @@ def _rename(crawl: Any, store: int, *, slug: str | None = None) -> str:
     return real
 
 
-async def test_store_with_a_changed_id_is_crawled_under_its_new_one(crawl: Any) -> None:
+async def test_store_with_a_changed_id_is_crawled_under_its_new_one(crawled: Any) -> None:
     """A fetch of an id that the upstream does not know leads to its investigation."""
-    await crawl.run(DISCOVER)
-    real = _rename(crawl, 1)
+    real = _rename(crawled, 1)
 
-    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
+    await crawled.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
 
-    assert crawl.value("select platform_store_id from storecrawl.stores where id = 1") == real
-    assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1 and applied_at is not null") == 2
-    assert [row[0] for row in crawl.rows(LOCATION, DEAD) + crawl.rows(LOCATION, real)] == ["linked", "linked"]
-    assert crawl.value("select count(*) from storecrawl.stores") == 5
+    assert crawled.value("select platform_store_id from storecrawl.stores where id = 1") == real
+    assert crawled.value("select count(*) from storecrawl.payloads where store_id = 1 and applied_at is not null") == 2
+    assert [row[0] for row in crawled.rows(LOCATION, DEAD) + crawled.rows(LOCATION, real)] == ["linked", "linked"]
+    assert crawled.value("select count(*) from storecrawl.stores") == 5
 
 
-async def test_store_removed_from_the_platform_needs_investigation(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    _rename(crawl, 1, slug="nowhere-at-all")
+async def test_store_removed_from_the_platform_needs_investigation(crawled: Any) -> None:
+    _rename(crawled, 1, slug="nowhere-at-all")
 
-    await crawl.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
+    await crawled.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
 
-    [(status, because, store)] = crawl.rows(LOCATION, DEAD)
+    [(status, because, store)] = crawled.rows(LOCATION, DEAD)
     assert (status, store) == ("needs_investigation", 1)
     assert "nowhere-at-all" in because
-    assert crawl.value("select crawl_enabled from storecrawl.stores where id = 1") is True
-    assert crawl.value("select count(*) from storecrawl.payloads where store_id = 1") == 1
+    assert crawled.value("select crawl_enabled from storecrawl.stores where id = 1") is True
+    assert crawled.value("select count(*) from storecrawl.payloads where store_id = 1") == 1
 
 
-async def test_investigation_is_resolved_when_discovery_sees_the_location_again(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    known = crawl.value("select platform_store_id from storecrawl.stores where id = 1")
-    crawl.rows(
+async def test_investigation_is_resolved_when_discovery_sees_the_location_again(crawled: Any) -> None:
+    known = crawled.value("select platform_store_id from storecrawl.stores where id = 1")
+    crawled.rows(
         "update storecrawl.locations set status = 'needs_investigation', because = 'x' where store_id = 1 returning 1"
     )
 
-    await crawl.run(DISCOVER)
+    await crawled.run(DISCOVER)
 
-    assert crawl.rows(LOCATION, known) == [("verified", "the platform lists it again", 1)]
+    assert crawled.rows(LOCATION, known) == [("verified", "the platform lists it again", 1)]
 
 
-async def test_known_id_is_found_without_an_upstream_request(crawl: Any, upstream: LocalUpstream) -> None:
+async def test_known_id_is_found_without_an_upstream_request(crawled: Any, upstream: LocalUpstream) -> None:
     """The locations found by discovery are searched first."""
-    await crawl.run(DISCOVER)
-    slug = crawl.value("select slug from storecrawl.stores where id = 1")
+    slug = crawled.value("select slug from storecrawl.stores where id = 1")
     requests_before = upstream.stats()["requests"]
 
-    await crawl.run(_entry(f"https://menus.example/dispensary/{slug}"))
+    await crawled.run(_entry(f"https://menus.example/dispensary/{slug}"))
 
-    assert crawl.value(RESULT)["way"] == "location"
+    assert crawled.value(RESULT)["way"] == "location"
     assert upstream.stats()["requests"] == requests_before
 
 
-async def test_store_without_an_entry_is_resolved_by_its_own_record(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    real = _rename(crawl, 1)
+async def test_store_without_an_entry_is_resolved_by_its_own_record(crawled: Any) -> None:
+    real = _rename(crawled, 1)
 
-    await crawl.run(NewTask(handler="entry_point_discovery", payload={"store_id": 1}))
+    await crawled.run(NewTask(handler="entry_point_discovery", payload={"store_id": 1}))
 
-    assert crawl.value("select platform_store_id from storecrawl.stores where id = 1") == real
+    assert crawled.value("select platform_store_id from storecrawl.stores where id = 1") == real
 
 
 async def test_task_without_entry_and_store_is_cancelled(crawl: Any) -> None:
@@ -97,18 +92,17 @@ async def test_task_without_entry_and_store_is_cancelled(crawl: Any) -> None:
     assert crawl.value("select error from rolecall.all_tasks") == "'' is not a slug, an id or the address of a menu"
 
 
-async def test_undiscovered_store_is_found_promoted_and_crawled(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    slug = crawl.value("select slug from storecrawl.stores where id = 1")
-    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0
-    crawl.empty("storecrawl.stores")
+async def test_undiscovered_store_is_found_promoted_and_crawled(crawled: Any) -> None:
+    slug = crawled.value("select slug from storecrawl.stores where id = 1")
+    assert crawled.value("select count(*) from rolecall.all_tasks where handler = 'entry_point_discovery'") == 0
+    crawled.empty("storecrawl.stores")
 
-    await crawl.run(_entry(slug))
+    await crawled.run(_entry(slug))
 
-    result = crawl.value(RESULT)
+    result = crawled.value(RESULT)
     assert len(result["newStoreIds"]) == 1
-    assert crawl.value("select count(distinct store_id) from storecrawl.products") == 1
-    assert crawl.value("select count(*) from storecrawl.discovery_payloads where kind = 'entry'") == 1
+    assert crawled.value("select count(distinct store_id) from storecrawl.products") == 1
+    assert crawled.value("select count(*) from storecrawl.discovery_payloads where kind = 'entry'") == 1
 
 
 async def test_entry_point_without_a_store_is_stored_with_its_reason(crawl: Any) -> None:

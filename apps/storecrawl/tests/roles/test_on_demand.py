@@ -24,12 +24,10 @@ async def test_due_stores_are_fetched_again(crawl_with: Callable[..., Any]) -> N
     assert crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 10
 
 
-async def test_recently_fetched_stores_are_skipped(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
+async def test_recently_fetched_stores_are_skipped(crawled: Any) -> None:
+    await crawled.run(FETCH_ALL)
 
-    await crawl.run(FETCH_ALL)
-
-    assert crawl.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
+    assert crawled.value("select count(*) from rolecall.all_tasks where handler = 'payload_fetch'") == 0
 
 
 async def test_fetches_of_a_round_are_spread_over_it(crawl: Any) -> None:
@@ -66,21 +64,20 @@ async def test_store_keeps_its_position_from_round_to_round(crawl: Any) -> None:
     ]
 
 
-async def test_schedule_can_be_limited_to_one_state(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    crawl.rows(
+async def test_schedule_can_be_limited_to_one_state(crawled: Any) -> None:
+    crawled.rows(
         "update storecrawl.stores set last_fetch_at = null, state = case id when 1 then 'ZZ' else state end returning 1"
     )
     schedule = {"name": "of ZZ", "handler": "payload_fetch_all", "every": 14400, "payload": {"state": "ZZ"}}
-    crawl.rows("select rolecall.put_schedule(%s)", Jsonb(schedule))
-    crawl.rows("select * from rolecall.fire_schedules(100)")
+    crawled.rows("select rolecall.put_schedule(%s)", Jsonb(schedule))
+    crawled.rows("select * from rolecall.fire_schedules(100)")
 
-    await crawl.run()
+    await crawled.run()
 
     fetched = "select payload ->> 'store_id' from rolecall.all_tasks where handler = 'payload_fetch'"
-    assert crawl.rows(fetched) == [("1",)]
+    assert crawled.rows(fetched) == [("1",)]
     schedule_query = "select last_task_count, last_error from rolecall.schedules where name = 'of ZZ'"
-    assert crawl.rows(schedule_query) == [(1, None)]
+    assert crawled.rows(schedule_query) == [(1, None)]
 
 
 async def test_store_with_an_open_task_is_not_enqueued_again(crawl_with: Callable[..., Any]) -> None:
@@ -102,12 +99,11 @@ async def test_task_of_an_uncrawled_store_is_cancelled_with_the_reason(crawl: An
     assert "store 404" in error
 
 
-async def test_store_known_by_its_menu_address_is_found_and_crawled(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
-    slug = crawl.value("select slug from storecrawl.stores limit 1")
+async def test_store_known_by_its_menu_address_is_found_and_crawled(crawled: Any) -> None:
+    slug = crawled.value("select slug from storecrawl.stores limit 1")
 
     entry = f"https://menus.example/dispensary/{slug}"
-    await crawl.run(NewTask(handler="entry_point_discovery", payload={"entry": entry}))
+    await crawled.run(NewTask(handler="entry_point_discovery", payload={"entry": entry}))
 
     found = "select state::text from rolecall.all_tasks where handler = 'entry_point_discovery'"
-    assert crawl.value(found) == "completed"
+    assert crawled.value(found) == "completed"

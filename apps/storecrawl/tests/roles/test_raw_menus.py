@@ -23,7 +23,6 @@ from tests.web.doors import unguarded
 
 from .conftest import Crawl
 
-DISCOVER = NewTask(handler="store_discovery")
 FETCH = NewTask(handler="payload_fetch", payload={"store_id": 1}, key="store:1")
 LAST = "select state::text, error from rolecall.all_tasks where handler = %s order by id desc limit 1"
 DEEP = "[" * 200_000 + "]" * 200_000
@@ -49,42 +48,36 @@ def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
     return {store: list(read_raw_pages([gzip.decompress((root / path).read_bytes())])) for store, path in rows}
 
 
-async def test_every_payload_document_can_be_rebuilt_from_its_raw_responses(crawl: Crawl) -> None:
-    await crawl.run(DISCOVER)
-
-    rows = crawl.rows(
+def test_every_payload_document_can_be_rebuilt_from_its_raw_responses(crawled: Crawl) -> None:
+    rows = crawled.rows(
         "select raw.store_id, platform_store_id, payload.storage_path from storecrawl.payloads as payload"
         " join storecrawl.raw_menus as raw on raw.payload_id = payload.id"
         " join storecrawl.stores on stores.id = raw.store_id"
     )
     assert len(rows) == 5
-    answers, root = raw_pages(crawl), crawl.settings.data_dir / "payloads"
+    answers, root = raw_pages(crawled), crawled.settings.data_dir / "payloads"
     for store, platform_id, path in rows:
         document = msgspec.json.decode(gzip.decompress((root / path).read_bytes()))
         again = msgspec.json.decode(msgspec.json.encode(menu_of(platform_id, 100, answers[store]).document()))
         assert again == document
 
 
-async def test_every_product_for_sale_is_in_the_catalog(crawl: Crawl, upstream: LocalUpstream) -> None:
-    await crawl.run(DISCOVER)
-
+def test_every_product_for_sale_is_in_the_catalog(crawled: Crawl, upstream: LocalUpstream) -> None:
     world = World(upstream.options)
-    known = dict(crawl.rows(
+    known = dict(crawled.rows(
         "select platform_store_id, array_agg(external_id) from storecrawl.products"
         " join storecrawl.stores on stores.id = store_id group by 1"
     ))  # fmt: skip
     assert {store: set(ids) for store, ids in known.items()} == {
         store["id"]: world.offered_products(store["id"], 0) for store in world.stores({})
     }
-    kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawl).values() for each in pages}
+    kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawled).values() for each in pages}
     assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
 
 
-async def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawl: Crawl) -> None:
+def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawled: Crawl) -> None:
     """The upstream's price of zero is not replaced with that of the other list."""
-    await crawl.run(DISCOVER)
-
-    priced = crawl.rows(
+    priced = crawled.rows(
         "select coalesce(rec_only, false), count(price_rec_cents) > 0, count(price_med_cents) > 0, count(special_med_cents) > 0"
         " from storecrawl.products join storecrawl.variants on product_id = products.id group by 1 order by 1"
     )

@@ -37,26 +37,23 @@ def resync_tasks(crawl: Any) -> list[NewTask]:
     return tasks
 
 
-async def test_resync_fetches_in_its_own_task_and_continues_with_product_refresh(crawl: Any) -> None:
-    await crawl.run(DISCOVER)
+async def test_resync_fetches_in_its_own_task_and_continues_with_product_refresh(crawled: Any) -> None:
+    await crawled.run(*resync_tasks(crawled))
 
-    await crawl.run(*resync_tasks(crawl))
-
-    assert crawl.rows(FETCHED) == [("product_resync", 5, 5)]
-    assert crawl.rows(FOLLOWED) == [("product_resync", "product_refresh")]
+    assert crawled.rows(FETCHED) == [("product_resync", 5, 5)]
+    assert crawled.rows(FOLLOWED) == [("product_resync", "product_refresh")]
 
 
-async def test_scaling_target_of_resyncs_counts_pending_fetches(crawl: Any) -> None:
+async def test_scaling_target_of_resyncs_counts_pending_fetches(crawled: Any) -> None:
     """Five menus must be fetched: the target is five before, and none afterwards."""
-    await crawl.run(DISCOVER)
-    before = crawl.value(TARGET)
+    before = crawled.value(TARGET)
 
-    crawl.enqueue(*resync_tasks(crawl))
-    target = crawl.value(TARGET)
-    await crawl.run()
+    crawled.enqueue(*resync_tasks(crawled))
+    target = crawled.value(TARGET)
+    await crawled.run()
 
-    assert (before, target, crawl.value(TARGET)) == (0, 5, 0)
-    assert crawl.value("select count(*) from storecrawl.payloads") == 10
+    assert (before, target, crawled.value(TARGET)) == (0, 5, 0)
+    assert crawled.value("select count(*) from storecrawl.payloads") == 10
 
 
 async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[..., Any]) -> None:

@@ -45,6 +45,7 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_cycle_without_changes_parses_and_normalizes_nothing(crawl: Crawl, looked_into: list[str]) -> None:
+    """A new upstream would first ask for the full query, so that its response is read."""
     await crawl.run(DISCOVER)
     looked_into.clear()
 
@@ -54,41 +55,37 @@ async def test_cycle_without_changes_parses_and_normalizes_nothing(crawl: Crawl,
     assert crawl.rows("select count(*) from storecrawl.payloads where repeats is not null") == [(5,)]
 
 
-async def test_repeats_have_complete_files_of_their_own(crawl: Crawl) -> None:
+async def test_repeats_have_complete_files_of_their_own(crawled: Crawl) -> None:
     """The retention policy removes the files of each fetch independently."""
-    await crawl.run(DISCOVER)
-    await crawl.run(*FETCH_ALL)
+    await crawled.run(*FETCH_ALL)
 
-    assert len({path for _, _, *paths, _, _ in crawl.rows(KEPT) for path in paths}) == 20
-    assert list(find_differences(crawl)) == []
+    assert len({path for _, _, *paths, _, _ in crawled.rows(KEPT) for path in paths}) == 20
+    assert list(find_differences(crawled)) == []
 
 
-async def test_changed_menu_is_read(crawl: Crawl, upstream: LocalUpstream, looked_into: list[str]) -> None:
-    await crawl.run(DISCOVER)
-    looked_into.clear()
+async def test_changed_menu_is_read(crawled: Crawl, upstream: LocalUpstream, looked_into: list[str]) -> None:
     upstream.advance()
 
-    await crawl.run(*FETCH_ALL)
+    await crawled.run(*FETCH_ALL)
 
-    assert crawl.states() == {"completed"}
+    assert crawled.states() == {"completed"}
     assert {"page_in", "packed_menu"} <= set(looked_into)
-    assert list(find_differences(crawl)) == []
+    assert list(find_differences(crawled)) == []
 
 
 @pytest.mark.parametrize("damage", ["gone", "damaged"])
-async def test_document_that_cannot_be_copied_is_rebuilt_from_the_raw_responses(crawl: Crawl, damage: str) -> None:
-    await crawl.run(DISCOVER)
-    before = documents(crawl)
-    root = crawl.settings.data_dir / "payloads"
-    for _, _, path, *_ in crawl.rows(KEPT):
+async def test_document_that_cannot_be_copied_is_rebuilt_from_the_raw_responses(crawled: Crawl, damage: str) -> None:
+    before = documents(crawled)
+    root = crawled.settings.data_dir / "payloads"
+    for _, _, path, *_ in crawled.rows(KEPT):
         (root / path).unlink()
         if damage == "damaged":
             (root / path).write_bytes(gzip.compress(b"{}"))
 
-    await crawl.run(*FETCH_ALL)
+    await crawled.run(*FETCH_ALL)
 
-    assert crawl.states() == {"completed"}
-    assert documents(crawl, first=5) == before
+    assert crawled.states() == {"completed"}
+    assert documents(crawled, first=5) == before
 
 
 def documents(crawl: Crawl, first: int = 0) -> list[bytes]:
