@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Fast(root, files, shared.among(files)), "rolecall-fast")
     elif config.option.rest:
         config.pluginmanager.register(Rest(root, shared.among(files)), "rolecall-rest")
+        config.option.loadscopereorder = False  # pytest-xdist would run the files with the most tests first
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if isinstance(reporter, TerminalReporter) and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Pacing(config, reporter, shared), "rolecall-pacing")
