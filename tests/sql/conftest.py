@@ -10,12 +10,18 @@ import psycopg
 import pytest
 
 from rolecall.db.connect import connect
-from rolecall.testing import Clock, TestServer
+from rolecall.testing import Clock, TestServer, clone
 from tests.sql.engine import START, WORK, Engine
 from tests.sql.interleavings.stage import Stage
+from tests.sql.reused import Reused, ReusedDatabase
 from tests.sql.strangers import add_strangers
 
 Session = Callable[[], Engine]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register a marker for tests that need a new database, for example because they read plans or files."""
+    config.addinivalue_line("markers", "own_database: run the test in a new database and a new session")
 
 
 @pytest.fixture(scope="session")
@@ -29,9 +35,49 @@ def database_template(postgres_server: TestServer, database_template: str) -> It
     try:
         with connect(postgres_server.dsn(name), "testing") as connection:
             add_strangers(connection)
+        postgres_server.warm_up(name)
         yield name
     finally:
         postgres_server.drop(name)
+
+
+@pytest.fixture(scope="session")
+def reused(postgres_server: TestServer, database_template: str) -> Iterator[Reused]:
+    """The database that tests of this process use one after another."""
+    reused = Reused(postgres_server, database_template)
+    yield reused
+    reused.close()
+
+
+@pytest.fixture
+def borrowed(request: pytest.FixtureRequest) -> Iterator[ReusedDatabase | None]:
+    """The reused database for a test of `engine`; None if the test needs its own."""
+    names = request.fixturenames
+    if "engine" not in names or "live_engine" in names or request.node.get_closest_marker("own_database"):
+        yield None
+        return
+    with request.getfixturevalue("reused").borrow() as database:
+        yield database
+
+
+@pytest.fixture
+def database(borrowed: ReusedDatabase | None, postgres_server: TestServer, database_template: str) -> Iterator[str]:
+    """The connection string of a database in the state of a new one."""
+    if borrowed:
+        yield borrowed.dsn
+        return
+    with clone(postgres_server, database_template) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def connection(borrowed: ReusedDatabase | None, database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session of that database, in autocommit."""
+    if borrowed:
+        yield borrowed.connection
+        return
+    with connect(database, "test") as connection:
+        yield connection
 
 
 @pytest.fixture
@@ -65,6 +111,6 @@ def session(engine: Engine) -> Iterator[Session]:
 
 
 @pytest.fixture
-def stage(engine: Engine, session: Session) -> Stage:
+def stage(engine: Engine, session: Session, borrowed: ReusedDatabase) -> Stage:
     """Runs the steps of several sessions in every order on the database of this test."""
-    return Stage(engine, session)
+    return Stage(engine, session, borrowed.restore_contents)

@@ -23,9 +23,13 @@ from hypothesis.stateful import (
 )
 
 from tests.sql.engine import LEASE, START, WORK, Claim, Document, Engine, report
-from tests.sql.interleavings.stage import RESET
 from tests.sql.invariants import check
 
+RESET = (
+    "truncate rolecall.tasks, rolecall.finished_tasks, rolecall.task_events, rolecall.keys, rolecall.schedules, "
+    "rolecall.schedule_runs, rolecall.workers, rolecall.roles, rolecall.handlers, rolecall.needs, rolecall.task_tokens "
+    "restart identity"
+)
 ROLES = ("work", "other")
 WORKERS = (1, 2)
 DEDUPE = (None, None, {"mode": "merge"}, {"mode": "replace"}, {"scope": "pending"}, {"scope": "any", "window": LEASE})

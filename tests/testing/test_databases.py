@@ -8,7 +8,8 @@ import asyncpg
 import psycopg
 import pytest
 import sqlalchemy
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from rolecall import ConfigError
@@ -45,6 +46,35 @@ def test_clone_is_dropped_afterwards_despite_open_connections(
     with pytest.raises(psycopg.OperationalError):
         forgotten.execute("select 1")
     forgotten.close()
+
+
+def test_server_creates_databases_after_its_session_was_terminated(
+    postgres_server: TestServer, database_template: str, connection: Connection
+) -> None:
+    own = TestServer(postgres_server.dsn("template1"))
+    with clone(own, database_template):
+        ended = connection.execute(
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+            " where datname = 'template1' and application_name = 'rolecall:testing'"
+        ).fetchall()
+
+    with clone(own, database_template) as dsn, connect(dsn, "test") as other:
+        assert ended == [(True,)]
+        assert shown(other)
+
+
+def test_clone_in_memory_contains_the_cached_catalogs_of_its_template(
+    postgres_server: TestServer, database_template: str
+) -> None:
+    if postgres_server._strategy != SQL("file_copy"):
+        pytest.skip("the server does not copy files")
+    with clone(postgres_server, database_template) as dsn, connect(postgres_server.dsn("postgres"), "test") as outside:
+        [(files,)] = outside.execute(
+            "select array(select pg_ls_dir(format('base/%%s', oid))) from pg_database where datname = %s",
+            (conninfo_to_dict(dsn)["dbname"],),
+        ).fetchall()
+
+        assert "pg_internal.init" in files
 
 
 def test_template_contains_the_given_migrations(postgres_server: TestServer) -> None:
@@ -123,6 +153,40 @@ async def test_connection_with_a_running_statement_is_not_disturbed(
     with pytest.raises(RuntimeError, match="executes a statement"):
         clock.set(NEW_YEAR)
     await asking
+
+
+def test_clock_moves_through_a_following_connection_without_a_new_one(database: str, connection: Connection) -> None:
+    clock = Clock(make_conninfo(database, options="-c no_such.setting"))
+    clock.follow(connection)
+    with pytest.raises(Exception, match="no_such"):
+        clock.now()
+    clock.set(NEW_YEAR)
+
+    assert shown(connection) == NEW_YEAR
+
+
+def test_clock_moves_while_all_following_connections_are_in_transactions(
+    clock: Clock, connection: Connection, database: str
+) -> None:
+    with connection.transaction():
+        clock.set(NEW_YEAR)
+        with connect(database, "test") as later:
+            assert shown(later) == NEW_YEAR
+
+
+def test_connection_to_another_database_follows_the_clock_without_stopping_its_own(
+    clock: Clock, connection: Connection, postgres_server: TestServer, database_template: str
+) -> None:
+    with clone(postgres_server, database_template) as other, connect(other, "test") as there:
+        elsewhere = Clock(other)
+        elsewhere.follow(connection)
+        elsewhere.set(NEW_YEAR)
+
+        assert shown(connection) == NEW_YEAR
+        with connect(other, "test") as later, connect(clock._dsn, "test") as here:
+            assert shown(later) == NEW_YEAR
+            assert shown(here) > NEW_YEAR
+        assert shown(there) > NEW_YEAR
 
 
 def test_restarted_clock_shows_the_real_time(clock: Clock, connection: Connection, database: str) -> None:

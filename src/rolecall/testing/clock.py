@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
-from psycopg.sql import SQL, Identifier, Literal
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from rolecall.db.connect import connect
 from rolecall.db.joined import join_async
@@ -18,6 +19,9 @@ from rolecall.testing.databases import dsn_of
 
 SETTING = SQL("rolecall.fake_now")
 RUNNING = ""
+IDLE = psycopg.pq.TransactionStatus.IDLE
+# The parameters that two connections to one database have in common.
+PLACE = ("host", "port", "dbname", "user")
 SHOW = b"select pg_catalog.set_config('rolecall.fake_now', $1, false)"
 
 Follower = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
@@ -32,6 +36,9 @@ class Clock:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn_of(dsn)
+        given = conninfo_to_dict(self._dsn)
+        # psycopg adds an address to each connection, so addresses are compared only if given here.
+        self._place = {name: given.get(name) for name in (*PLACE, *given.keys() & {"hostaddr"})}
         self._followers: list[Follower] = []
         self._moment: datetime | None = None
 
@@ -76,11 +83,25 @@ class Clock:
         await run_async(join_async(connection), _set_time(self.now().isoformat()))
 
     def _alter(self, change: SQL | Any) -> None:
-        with connect(self._dsn, "clock") as connection:
-            connection.execute(SQL("alter database {} {}").format(Identifier(connection.info.dbname), change))
         self._followers = [follower for follower in self._followers if not follower.closed]
+        if not any(self._alter_through(follower, change) for follower in self._followers):
+            with connect(self._dsn, "clock") as connection:
+                connection.execute(_alteration(connection, change))
         for follower in self._followers:
             _show(follower, RUNNING if self._moment is None else self._moment.isoformat())
+
+    def _alter_through(self, follower: Follower, change: SQL | Any) -> bool:
+        """Use an idle connection to the same database, which is faster than a new one. Return whether it worked."""
+        known = follower.info.get_parameters()
+        is_same = all(known.get(name) == value for name, value in self._place.items())
+        if not is_same or follower.pgconn.pipeline_status or follower.info.transaction_status is not IDLE:
+            return False
+        result = follower.pgconn.exec_(_alteration(follower, change).as_bytes(follower))
+        return result.status == psycopg.pq.ExecStatus.COMMAND_OK
+
+
+def _alteration(connection: Follower, change: SQL | Any) -> Composed:
+    return SQL("alter database {} {}").format(Identifier(connection.info.dbname), change)
 
 
 def _show(connection: Follower, moment: str) -> None:

@@ -22,11 +22,6 @@ from tests.sql.invariants import check
 Step = Callable[[Engine], object]
 
 DEADLINE = 20.0
-RESET = (
-    "truncate rolecall.tasks, rolecall.finished_tasks, rolecall.task_events, rolecall.keys, rolecall.schedules, "
-    "rolecall.schedule_runs, rolecall.workers, rolecall.roles, rolecall.handlers, rolecall.needs, rolecall.task_tokens "
-    "restart identity"
-)
 
 
 class Actor:
@@ -88,18 +83,19 @@ class Play:
 
 
 class Stage:
-    """Runs plays: empties the pool before each, and provides a session for each script."""
+    """Runs plays: empties the database before each, and provides a session for each script."""
 
-    def __init__(self, engine: Engine, open_session: Callable[[], Engine]) -> None:
+    def __init__(self, engine: Engine, open_session: Callable[[], Engine], empty: Callable[[], None]) -> None:
         self.engine = engine
         self._open_session = open_session
+        self._empty = empty
 
     def orders(self, *lengths: int) -> Iterator[Play]:
         """Yield a play for each order of sessions with these numbers of steps."""
         actors = [Actor(self._open_session()) for _ in lengths]
         turns = [number for number, length in enumerate(lengths) for _ in range(length)]
         for order in sorted(set(permutations(turns))):
-            self.engine.rows(RESET)
+            self._empty()
             self.engine.declare(WORK)
             yield Play(self.engine, actors, order)
 
