@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from rolecall.app.declarations import AppCheck
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.errors import ConfigError
 from rolecall.model.operator.capacity import RoleCapacity, workers_needed
@@ -22,6 +22,9 @@ from rolecall.service.problems import Problems
 from rolecall.service.shared import SharedResult
 from rolecall.service.workers import Workers
 from rolecall.sql import overview
+
+if TYPE_CHECKING:
+    from rolecall.app.declarations import AppCheck
 
 HOUR = 60
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
