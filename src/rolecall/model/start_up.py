@@ -13,7 +13,7 @@ def pause_collections() -> None:
 
 
 def resume_collections() -> None:
-    """Collect garbage again, except among the objects that exist now. Does nothing in a process that did not pause."""
+    """Collect garbage again, except among the objects that exist now. Does nothing if it is collected already."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
