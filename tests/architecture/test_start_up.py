@@ -55,6 +55,34 @@ def test_command_list_imports_no_command(start: str) -> None:
     assert sorted(name for name in loaded if name.startswith("rolecall.cli.commands")) == []
 
 
+@pytest.mark.parametrize(
+    "command", [["doctor", "--help"], ["roles", "list", "--help"], ["schedules", "list", "--help"]]
+)
+def test_command_imports_no_app_no_embedded_server_and_no_service_before_it_runs(command: list[str]) -> None:
+    loaded = _loaded_after(COMMAND.format(command), whole=True)
+
+    assert _services(loaded) == {"database", "services"}
+    assert sorted(name for name in loaded if name.startswith(("rolecall.app", "rolecall.embedded.server"))) == []
+
+
+def test_service_imports_no_other_service_than_those_it_uses() -> None:
+    loaded = _loaded_after("from rolecall.service.services import Services; Services(None).roles", whole=True)
+
+    assert _services(loaded) == {"arguments", "database", "roles", "services"}
+
+
+def test_garbage_is_collected_from_when_a_command_runs_except_what_was_imported() -> None:
+    code = (
+        "import atexit, gc, sys; sys.argv = ['rolecall', 'extras']\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0, file=sys.stderr))\n"
+        "from rolecall.cli.main import main; main()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stderr.split() == ["True", "True"]
+
+
 def test_program_imports_no_operator_modules() -> None:
     loaded = _loaded_after("from rolecall import App, Client, Worker", whole=True)
 
@@ -65,6 +93,10 @@ def test_client_imports_no_server_or_migration_modules() -> None:
     loaded = _loaded_after("from rolecall import Client", whole=True)
 
     assert sorted(name for name in loaded if name.startswith(("rolecall.embedded", "rolecall.db.migrator"))) == []
+
+
+def _services(loaded: set[str]) -> set[str]:
+    return {name.removeprefix("rolecall.service.") for name in loaded if name.startswith("rolecall.service.")}
 
 
 def _loaded_after(start: str, *, whole: bool = False) -> set[str]:

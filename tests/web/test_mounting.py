@@ -12,6 +12,8 @@ from fastapi.routing import APIRoute
 
 from rolecall import App, InvalidDeclaration
 from rolecall.web import Anybody, Connects, Mounted, Operates, Reads, RequestRefused, build
+from rolecall.web.api import ROUTERS
+from rolecall.web.dashboard.pages import PAGES
 from tests.web.doors import opened, unguarded
 
 shops = APIRouter(prefix="/api/shops")
@@ -130,6 +132,13 @@ def test_applications_share_their_routes() -> None:
     first, second = (build("postgresql://", App("test", routers=[shops])) for _ in range(2))
 
     assert all(one is other for one, other in zip(first.routes, second.routes, strict=True))
+
+
+def test_routes_of_the_api_and_of_pages_are_analysed_once_by_their_routers() -> None:
+    application = build("", App("shop"))
+
+    own = [route for router in (*ROUTERS, *PAGES) for route in router.routes]
+    assert [route for route in own if route not in application.routes] == []
 
 
 def test_dependency_override_is_rejected() -> None:

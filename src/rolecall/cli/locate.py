@@ -5,22 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
-
-from typer import Option
 
 from rolecall.app import App
-from rolecall.app.declarations import AppCheck
 from rolecall.model.errors import ConfigError
 from rolecall.telemetry.logs import log_package
 
 FLAG = "--app"
-Checked = Annotated[str | None, Option(FLAG, metavar="MODULE:APP", help="Also run the checks of this App.")]
 
 
 def load_app(reference: str) -> App:
@@ -37,11 +31,6 @@ def load_app(reference: str) -> App:
     if not isinstance(found, App):
         raise _invalid_reference(reference, f"is of type {type(found).__name__}, not a rolecall App")
     return found
-
-
-def checks_of(reference: str | None) -> Sequence[AppCheck]:
-    """Return the checks of the named App, or none without a name. Raises ConfigError like `load_app`."""
-    return load_app(reference).checks if reference else ()
 
 
 def _import(name: str, reference: str) -> ModuleType:

@@ -20,13 +20,15 @@ from rolecall.model.error_table import exit_code_for
 from rolecall.model.errors import RolecallError
 from rolecall.model.lazy import import_with_driver
 from rolecall.model.platforms import refuse_windows
+from rolecall.model.start_up import pause_collections
 
 NAME = "rolecall"
 NO_DATABASE = 6
 
 
 def main() -> NoReturn:
-    """Run the command that this process was started with, and exit."""
+    """Run the command that this process was started with, and exit. Its garbage is collected once it is imported."""
+    pause_collections()
     leave(run(sys.argv[1:]))
 
 

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pkgutil import resolve_name
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from rolecall.app.declarations import AppCheck
 from rolecall.audit import terminal_actor
 from rolecall.cli import commands, options
 from rolecall.cli.documents import print_json
@@ -25,11 +24,14 @@ from rolecall.config.dsn import has_password
 from rolecall.db.connect import connect_async
 from rolecall.db.migrations import ROLECALL, Migrations
 from rolecall.db.migrator import bring_up_to_date, check_async
-from rolecall.embedded.server import EmbeddedServer, keep_running
 from rolecall.model.errors import ConfigError
+from rolecall.model.start_up import resume_collections
 from rolecall.service.database import OneConnection
 from rolecall.service.services import Services
 from rolecall.telemetry.logs import set_up_logging
+
+if TYPE_CHECKING:
+    from rolecall.app.declarations import AppCheck
 
 ON_THE_COMMAND_LINE = (
     "Every user of this machine can read the password in --database-url: use the environment (DATABASE_URL) or a file "
@@ -78,6 +80,8 @@ class Shell:
         if settings.url is not None:
             yield settings.url
             return
+        from rolecall.embedded.server import EmbeddedServer, keep_running  # noqa: PLC0415 - often not needed
+
         if not create:
             _require_data(settings)
         with EmbeddedServer(settings.data_dir) as server:
@@ -122,6 +126,7 @@ def with_shell(
 
     @wraps(body)
     def command(*args: P.args, **options: P.kwargs) -> None:
+        resume_collections()
         shell = _open_shell({parameter.name: options.pop(parameter.name) for parameter in shared})
         body(shell, *args, **options)
 

@@ -12,11 +12,11 @@ import psycopg
 
 from rolecall.client.async_core import AsyncClientCore
 from rolecall.client.held_chain import AsyncHeldChain, require_transaction_async
+from rolecall.client.polling import poll_until_async
 from rolecall.client.requests import (
     as_ids,
     id_of,
     next_tasks_of_async,
-    poll_until_async,
     with_large_values_stored_async,
 )
 from rolecall.client.transactions import require_block

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar, Unpack, overload
 from psycopg_pool import AsyncConnectionPool
 
 from rolecall.app import App, HandlerDefinition
+from rolecall.client.polling import poll_until_async
 from rolecall.client.requests import (
     AnyTask,
     ClientEvents,
@@ -23,7 +24,6 @@ from rolecall.client.requests import (
     as_declared,
     has_hidden_values,
     id_of,
-    poll_until_async,
     returns_of,
     suggest_handlers,
     task_and_connection,

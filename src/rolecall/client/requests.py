@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,7 +25,6 @@ from rolecall.model.errors import (
     HandlerMissing,
     InvalidTask,
     UnknownRole,
-    WaitTimeout,
 )
 from rolecall.model.hints import close_to, option_hint, require_options
 from rolecall.model.large import with_next
@@ -39,9 +38,6 @@ from rolecall.telemetry.events import SomeTask
 
 AnyTask = NewTask | HandlerDefinition[..., object] | str
 T = TypeVar("T")
-FIRST = 0.01
-LONGEST = 0.25
-GROWTH = 1.5
 NO_EMITTER = Emitter()
 OPTIONS = {*TaskOptions.__annotations__, "connection"}
 
@@ -236,42 +232,6 @@ def suggest_handlers(error: UnknownRole, batch: Sequence[NewTask], app: App | No
 
 def _handlers(app: App) -> list[str]:
     return [*app.handlers, *app.procedures]
-
-
-def pauses() -> Iterator[float]:
-    """Yield the seconds to sleep between polls: 10 ms, growing to 250 ms."""
-    pause = FIRST
-    while True:
-        yield pause
-        pause = min(LONGEST, pause * GROWTH)
-
-
-def poll_until(look: Callable[[], T], done: Callable[[T], bool], late: WaitTimeout) -> T:
-    """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
-    deadline = time.monotonic() + late.seconds
-    for pause in pauses():
-        seen = look()
-        if done(seen):
-            return seen
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        time.sleep(min(pause, left))
-    raise late
-
-
-async def poll_until_async(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], late: WaitTimeout) -> T:
-    """Poll until the value is done, and return it. Raises `late` after its number of seconds."""
-    deadline = time.monotonic() + late.seconds
-    for pause in pauses():
-        seen = await look()
-        if done(seen):
-            return seen
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        await asyncio.sleep(min(pause, left))
-    raise late
 
 
 def id_of(task: Enqueued[Any] | int) -> int:

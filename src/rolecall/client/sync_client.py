@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 import psycopg
 
 from rolecall.client.held_chain import HeldChain, require_transaction
+from rolecall.client.polling import poll_until
 from rolecall.client.requests import (
     as_ids,
     id_of,
     next_tasks_of,
-    poll_until,
     with_large_values_stored,
 )
 from rolecall.client.sync_core import ClientCore

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, Self, TypeVar, Unpack, overload
 from psycopg_pool import ConnectionPool
 
 from rolecall.app import App, HandlerDefinition
+from rolecall.client.polling import poll_until
 from rolecall.client.requests import (
     AnyTask,
     ClientEvents,
@@ -22,7 +23,6 @@ from rolecall.client.requests import (
     as_declared,
     has_hidden_values,
     id_of,
-    poll_until,
     require_binding,
     returns_of,
     suggest_handlers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rolecall.client.requests import poll_until_async
+from rolecall.client.polling import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.chains import Chain, ChainFilter, ChainSummary
 from rolecall.model.errors import ConfigError, WaitTimeout

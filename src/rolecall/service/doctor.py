@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from time import time
+from typing import TYPE_CHECKING
 
-from rolecall.app.declarations import AppCheck
 from rolecall.db.connect import connect_async
 from rolecall.db.pooler import AsyncConnection
 from rolecall.db.run import run_async, translating_errors
@@ -24,6 +24,9 @@ from rolecall.service.problems import Problems
 from rolecall.sql import access, doctor, roles, schedules, workers
 from rolecall.transport.listener import notify, probe_channel
 from rolecall.transport.transport import Reach, Transport
+
+if TYPE_CHECKING:
+    from rolecall.app.declarations import AppCheck
 
 CHECKS = (
     "autovacuum",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rolecall.app.declarations import AppCheck
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.audit import AuditFilter, StoredAuditEvent
 from rolecall.model.errors import ConfigError
@@ -25,6 +24,9 @@ from rolecall.service.problems import Problems
 from rolecall.service.shared import SharedResult
 from rolecall.service.workers import Workers
 from rolecall.sql import overview
+
+if TYPE_CHECKING:
+    from rolecall.app.declarations import AppCheck
 
 HOUR = 60
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from rolecall.client.requests import poll_until_async
+from rolecall.client.polling import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
     ConfigError,

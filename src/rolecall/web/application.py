@@ -11,8 +11,7 @@ from importlib.metadata import version
 from operator import attrgetter
 from types import MappingProxyType
 
-from fastapi import APIRouter, Depends, FastAPI
-from starlette.routing import BaseRoute
+from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp
 
 from rolecall.app import App
@@ -47,13 +46,13 @@ from rolecall.web.fields.task_filters import Listing
 from rolecall.web.fields.views import ListedTask, ShownSchedule, ShownTask
 from rolecall.web.http.compression import install_compression
 from rolecall.web.http.limits import Limits
-from rolecall.web.http.problems import PROBLEMS, answer_problems
+from rolecall.web.http.problems import answer_problems
 from rolecall.web.http.rates import Rates
 from rolecall.web.http.refusals import Refusals
 from rolecall.web.http.requests import KnownHosts, SecurityHeaders
 from rolecall.web.http.shared_rates import SharedRates
 from rolecall.web.idempotency import install_idempotency
-from rolecall.web.query_parameters import reject_unknown_parameters
+from rolecall.web.routers import shared_routes
 from rolecall.web.state import LONGEST_READ, Access, WebState, set_state
 
 CONNECTIONS = 8
@@ -62,9 +61,6 @@ WAIT = 4.0
 PATIENCE = 0.1
 # Seconds for which all scrapes get the same gauges.
 GAUGES_EVERY = 15.0
-KNOWN_WORDS = Depends(reject_unknown_parameters)
-# The attribute of a router with the routes that lead to it.
-SHARED = "_rolecall_routes"
 # Fields of the API, which no field alias or constant may shadow.
 OWN_WORDS = frozenset().union(
     *(body.model_fields for body in (TaskRequest, Listing, NewSchedule)),
@@ -131,24 +127,10 @@ def build(dsn: str, app: App, settings: Settings | None = None, *, hosts: Collec
     routers = (*ROUTERS, documentation.router, assets.router, *PAGES, *mounted)
     for router in routers:
         application.include_router(router)  # adds its lifespan
-    application.router.routes = [route for router in routers for route in _shared_routes(router)]
+    application.router.routes = [route for router in routers for route in shared_routes(router)]
     # Overrides would apply to all applications.
     application.dependency_overrides = MappingProxyType({})  # type: ignore[assignment]  # so that setting one fails
     return application
-
-
-def _shared_routes(router: APIRouter) -> list[BaseRoute]:
-    """Return the route to a router: with FastAPI before 0.138, its routes.
-
-    All applications share them, so that FastAPI analyses a router once per process. The router owns them, so that all
-    are freed together.
-    """
-    shared: list[BaseRoute] | None = vars(router).get(SHARED)
-    if shared is None:
-        parent = APIRouter(responses=PROBLEMS, dependencies=[] if isinstance(router, Pages) else [KNOWN_WORDS])
-        parent.include_router(router)
-        shared = vars(router).setdefault(SHARED, parent.routes)
-    return shared
 
 
 def precompute_routes(application: FastAPI) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 
 from rolecall.web.dependencies import Reads
 from rolecall.web.fields.aliases import MARK, SecondNames
 from rolecall.web.http.problems import REFERENCE, Problem, refuses
+from rolecall.web.routers import api_router
 
-router = APIRouter(tags=["document"])
+router = api_router(tags=["document"])
 
 PROBLEM = Problem.model_json_schema(ref_template=REFERENCE)
 NOT_FOUND = refuses(404)[404]

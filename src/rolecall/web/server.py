@@ -27,6 +27,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.maintenance import duties
 from rolecall.maintenance.runner import MaintenanceRunner
 from rolecall.maintenance.runs import EmittingSession
+from rolecall.model.start_up import without_collections
 from rolecall.service.dispatching import dispatcher_of
 from rolecall.service.notifications import relay_of
 from rolecall.web.application import build, precompute_routes
@@ -48,8 +49,9 @@ log = logging.getLogger("rolecall.web")
 def serve(dsn: str, app: App, settings: Settings, listener: socket.socket) -> None:
     """Serve requests until SIGTERM, SIGINT or SIGHUP, then let running ones finish within ten seconds."""
     hosts = None if settings.access.auth is AuthMode.keys else LOCAL_NAMES | {host_of(listener)}
-    application = build(dsn, app, settings, hosts=hosts)
-    precompute_routes(application)
+    with without_collections():
+        application = build(dsn, app, settings, hosts=hosts)
+        precompute_routes(application)
     bounds = Bounds().within(raise_file_limit())
     with upkeep(dsn, app, settings):
         run(Server(application, settings.access, bounds).serve(sockets=[listener]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typer import Exit
 
-from rolecall.cli.locate import Checked, checks_of
+from rolecall.cli.checks import Checked, checks_of
 from rolecall.cli.output import print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.model.operator.doctor import Diagnosis, Verdict

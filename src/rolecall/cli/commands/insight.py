@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from rolecall.cli.locate import Checked, checks_of
+from rolecall.cli.checks import Checked, checks_of
 from rolecall.cli.output import print_facts, print_line, print_table
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration

@@ -23,8 +23,9 @@ from rolecall.cli.sockets import adopt, is_private, listen, url_of
 from rolecall.cli.web import load_server
 from rolecall.config import AccessSettings, AuthMode, LogFormat
 from rolecall.config.parsing import HIGHEST_PORT
-from rolecall.extras import is_installed, missing_extra
+from rolecall.extras import is_installed, missing_extra, require
 from rolecall.model.errors import ConfigError
+from rolecall.model.start_up import without_collections
 from rolecall.service.access import TOKEN_VARIABLE, ensure_token, mode_for
 from rolecall.worker.signals import end_after_parent
 from rolecall.worker.supervisor import Command
@@ -56,7 +57,8 @@ def serve(  # sizes: one option each
     if parent is not None:
         end_after_parent(parent, GRACE)
     try:
-        server = load_server()
+        with without_collections():
+            server = load_server()
         loaded = load_app(app) if app else App("rolecall")
         with (
             shell.ready_database(migrations=loaded.migrations) as dsn,
@@ -91,7 +93,7 @@ def serve_beside_workers(
     """Open the API's socket, or take it over. It stays open while the serving process is restarted."""
     http = shell.settings.http
     if http.asked_for:
-        load_server()
+        require("web")
     can_serve = is_installed("web")
     if http.enabled and not can_serve:
         log.warning("No API and no dashboard: %s", missing_extra("web"))

@@ -16,8 +16,8 @@ from rich.live import Live
 from rich.text import Text
 from typer import Option
 
+from rolecall.cli.checks import Checked, checks_of
 from rolecall.cli.documents import print_json
-from rolecall.cli.locate import Checked, checks_of
 from rolecall.cli.output import console, shown, table_of
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_duration

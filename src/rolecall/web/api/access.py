@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BeforeValidator, Field
 
 from rolecall.model.audit import AuditFilter, StoredAuditEvent, Via
@@ -19,11 +19,12 @@ from rolecall.web.dependencies import Administers, Enters, KnownCaller, Operates
 from rolecall.web.fields.parameters import Body, Cursor, Limit, Moment, PathId, ShortText
 from rolecall.web.http.problems import refuses
 from rolecall.web.http.requests import forget_session, set_session_cookie
+from rolecall.web.routers import api_router
 from rolecall.web.state import require_cookies, state_of
 
-login_router = APIRouter(prefix="/api", tags=["access"])
-key_router = APIRouter(prefix="/api/keys", tags=["access"])
-audit_router = APIRouter(prefix="/api/audit", tags=["audit"])
+login_router = api_router(prefix="/api", tags=["access"])
+key_router = api_router(prefix="/api/keys", tags=["access"])
+audit_router = api_router(prefix="/api/audit", tags=["audit"])
 
 PRINTABLE = r"^[^\x00-\x1f]*$"
 

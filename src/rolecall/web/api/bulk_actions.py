@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rolecall.model.operator.bulk import BulkPreview, StoredBulkAction
 from rolecall.model.operator.insight import BulkAction
@@ -13,8 +13,9 @@ from rolecall.web.fields.aliases import Naming
 from rolecall.web.fields.parameters import Body, Cursor, Delay, Limit, PathId, Rate
 from rolecall.web.fields.task_filters import BodyFilter, resolve_filter
 from rolecall.web.http.problems import refuses
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/bulk", tags=["bulk"])
+router = api_router(prefix="/api/bulk", tags=["bulk"])
 
 
 class WantedTasks(Body):

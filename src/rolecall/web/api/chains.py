@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from rolecall.model.chains import ChainFilter
 from rolecall.model.errors import ChainFinished, ChainNotFound
@@ -14,9 +14,10 @@ from rolecall.web.fields.parameters import Body, Cursor, Limit, PathId, Patience
 from rolecall.web.fields.views import ListedChain, Outcome, ShownChain, listed_chain, view_of_chain
 from rolecall.web.http.problems import refuses
 from rolecall.web.http.requests import UNCHANGED, with_etag
+from rolecall.web.routers import api_router
 from rolecall.web.state import state_of
 
-router = APIRouter(prefix="/api/chains", tags=["chains"])
+router = api_router(prefix="/api/chains", tags=["chains"])
 
 
 class DeletedChain(Body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from rolecall.model.operator.bulk import BulkPreview, StoredBulkAction
@@ -14,8 +14,9 @@ from rolecall.service.bulk_actions import DELAY
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.fields.parameters import Body, Delay, Limit, Moment, PathId, Rate, ShortText, TextCursor
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/errors", tags=["errors"])
+router = api_router(prefix="/api/errors", tags=["errors"])
 
 
 class MarkedErrorGroup(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel
 
 from rolecall.db.migrations import ROLECALL
@@ -16,12 +16,13 @@ from rolecall.model.handoff import HandoffState
 from rolecall.model.operator.doctor import Diagnosis
 from rolecall.model.operator.overview import Alert
 from rolecall.web.dependencies import Operates, Reads
+from rolecall.web.routers import api_router
 from rolecall.web.state import WebState, state_of
 
-router = APIRouter(tags=["health"])
-doctor_router = APIRouter(prefix="/api/doctor", tags=["health"])
-problems_router = APIRouter(prefix="/api/problems", tags=["health"])
-status_router = APIRouter(prefix="/api/status", tags=["health"])
+router = api_router(tags=["health"])
+doctor_router = api_router(prefix="/api/doctor", tags=["health"])
+problems_router = api_router(prefix="/api/problems", tags=["health"])
+status_router = api_router(prefix="/api/status", tags=["health"])
 
 PATIENCE = 3.0
 

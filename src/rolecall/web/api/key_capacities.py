@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from rolecall.model.keys import KeyCapacity, KeyState
@@ -12,8 +12,9 @@ from rolecall.model.operator.pages import Page
 from rolecall.service.key_capacities import KeyDetail
 from rolecall.web.dependencies import Operates, Reads
 from rolecall.web.fields.parameters import Body, Limit, ShortText, TextCursor
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/key-capacities", tags=["keys"])
+router = api_router(prefix="/api/key-capacities", tags=["keys"])
 
 Pattern = Annotated[ShortText, Query(description="A key, or a prefix of keys followed by a star.")]
 

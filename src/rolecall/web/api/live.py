@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 
 from rolecall.model.operator.live import LiveSnapshot
 from rolecall.model.operator.progress import Progress
@@ -15,10 +15,11 @@ from rolecall.web.dependencies import KnownCaller, Reads
 from rolecall.web.fields.parameters import Id, PathId, ShortText
 from rolecall.web.http.events import EventStream, events_of
 from rolecall.web.http.problems import Responses, refuses
+from rolecall.web.routers import api_router
 from rolecall.web.state import state_of
 
-router = APIRouter(prefix="/api/live", tags=["live"])
-progress_router = APIRouter(prefix="/api/tasks", tags=["live"])
+router = api_router(prefix="/api/live", tags=["live"])
+progress_router = api_router(prefix="/api/tasks", tags=["live"])
 
 EVENTS: Responses = {
     200: {

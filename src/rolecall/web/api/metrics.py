@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import Header, Request, Response
 
 from rolecall.model.errors import ConfigError
 from rolecall.web.dependencies import Reads
 from rolecall.web.http.problems import RequestRefused
+from rolecall.web.routers import api_router
 from rolecall.web.state import state_of
 
-router = APIRouter(tags=["health"])
+router = api_router(tags=["health"])
 
 
 @router.get("/metrics", response_class=Response)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from rolecall.model.handlers import DeclaredHandler
@@ -14,10 +14,11 @@ from rolecall.model.operator.pages import Page
 from rolecall.web.dependencies import Administers, Operates, Reads
 from rolecall.web.fields.parameters import Body
 from rolecall.web.http.problems import refuses
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/roles", tags=["roles"])
-handler_router = APIRouter(prefix="/api/handlers", tags=["roles"])
-capacity_router = APIRouter(prefix="/api/tasks/capacity", tags=["capacity"])
+router = api_router(prefix="/api/roles", tags=["roles"])
+handler_router = api_router(prefix="/api/handlers", tags=["roles"])
+capacity_router = api_router(prefix="/api/tasks/capacity", tags=["capacity"])
 
 
 @router.get("")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 from pydantic import Field
 
 from rolecall.model.operator.pages import Page
@@ -26,8 +26,9 @@ from rolecall.web.fields.parameters import Cursor, Limit, Moment, OpenBody, Path
 from rolecall.web.fields.views import HOUR, ShownSchedule, view_of_schedule
 from rolecall.web.http.problems import refuses
 from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/schedules", tags=["schedules"])
+router = api_router(prefix="/api/schedules", tags=["schedules"])
 
 Hours = Annotated[float, Query(gt=0, le=168, description="The number of hours to look ahead.")]
 IfMatch = Annotated[str | None, Header(pattern=r'^"\d{1,9}"$', description="The ETag of the state to change.")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 
 from rolecall.model.audit import Actor
@@ -23,10 +23,11 @@ from rolecall.web.fields.parameters import Body, Id, PathId, Rate, Result
 from rolecall.web.fields.task_filters import BodyFilter, resolve_filter
 from rolecall.web.fields.views import Outcome
 from rolecall.web.http.problems import refuses
+from rolecall.web.routers import api_router
 from rolecall.web.state import address_of, state_of
 
-router = APIRouter(prefix="/api/tasks", tags=["tasks"])
-token_router = APIRouter(prefix="/api/tokens", tags=["tokens"])
+router = api_router(prefix="/api/tasks", tags=["tasks"])
+token_router = api_router(prefix="/api/tokens", tags=["tokens"])
 
 MOST_IDS = 1_000
 WEEK = 7 * 86_400.0

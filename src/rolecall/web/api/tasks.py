@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from rolecall.model.operator.history import History
 from rolecall.model.operator.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
@@ -22,9 +22,10 @@ from rolecall.web.fields.views import ListedTask, ShownTask, listed_task, view_o
 from rolecall.web.http.problems import Responses, refuses
 from rolecall.web.http.requests import UNCHANGED, with_etag
 from rolecall.web.idempotency import OperatesOnce
+from rolecall.web.routers import api_router
 from rolecall.web.state import state_of
 
-router = APIRouter(prefix="/api/tasks", tags=["tasks"])
+router = api_router(prefix="/api/tasks", tags=["tasks"])
 
 LARGEST_INT = 2**31 - 1
 Minutes = Annotated[int, Query(ge=1, le=129_600, description="The number of minutes to look back.")]

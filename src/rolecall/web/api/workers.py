@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, StrictInt
 
 from rolecall.model.operator.insight import RegisteredWorker
@@ -14,9 +14,10 @@ from rolecall.service.workers import WorkerDetail
 from rolecall.web.dependencies import Administers, Operates, Reads
 from rolecall.web.fields.parameters import PathId
 from rolecall.web.http.problems import refuses
+from rolecall.web.routers import api_router
 
-router = APIRouter(prefix="/api/workers", tags=["workers"])
-scaling_router = APIRouter(prefix="/api/workers/k8s", tags=["scaling"])
+router = api_router(prefix="/api/workers", tags=["workers"])
+scaling_router = api_router(prefix="/api/workers/k8s", tags=["scaling"])
 
 
 Everyone = Annotated[bool, Query(alias="all", description="Include stopped, dead and silent workers.")]

@@ -17,7 +17,6 @@ from rolecall import ConfigError, EmbeddedServer, migrate
 from rolecall.cli import run_unwinding
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.payloads import PayloadStore
-from storecrawl.roles.crawler import payload_store
 from storecrawl.settings import CrawlSettings
 
 READABLE = (
@@ -75,6 +74,9 @@ class CrawlHome:
     @property
     def payloads(self) -> PayloadStore:
         """Return the crawl payload files in this folder, or in the environment's bucket. Raises ConfigError."""
+        # It imports the clients of the upstream and of images, which most commands do not need.
+        from storecrawl.roles.crawler import payload_store  # noqa: PLC0415
+
         settings = CrawlSettings.from_environment()
         return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
 
