@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from rolecall import DatabaseUnavailable, TaskNotFound, TaskState, WaitTimeout
-from rolecall.client.requests import pauses
+from rolecall.client.polling import pauses
 from rolecall.db.run import run
 from rolecall.model.outcomes import Completed
 from rolecall.model.workers import WorkerInfo
