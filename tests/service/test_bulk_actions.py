@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rolecall.db.connect import connect
 from rolecall.model.audit import AuditFilter
 from rolecall.model.errors import BulkActionNotFound, ConfigError, NoFilter
 from rolecall.model.operator.bulk import BulkCount
@@ -20,7 +21,7 @@ SUMS = TaskFilter(role="sums")
 def work_off(pool: Engine, limit: int = 1_000) -> list[bool]:
     """Work off all batches that are due. Return for each whether more were due."""
     batches: list[bool] = []
-    while rows := pool.rows("select rolecall.work_off_bulk_action(%s::int)", limit):
+    while rows := pool.rows("select is_more_due from rolecall.work_off_bulk_action(%s::int)", limit):
         batches.append(rows[0][0])
         if not rows[0][0]:
             break
@@ -137,6 +138,26 @@ async def test_actions_take_turns(services: Services, pool: Engine) -> None:
         pool.rows("select rolecall.work_off_bulk_action(1)")
 
     assert [(await services.bulk_actions.get(each.id)).done for each in (first, second)] == [1, 1]
+
+
+async def test_action_whose_batch_fails_does_not_delay_the_others(
+    services: Services, pool: Engine, database: str
+) -> None:
+    held, free = pool.enqueue("sums"), pool.enqueue("other")
+    first = await services.bulk_actions.start("cancel", SUMS, delay=0)
+    await services.bulk_actions.start("cancel", TaskFilter(role="other"), delay=0)
+    with connect(database, "test") as other, other.transaction():
+        other.execute("select from rolecall.tasks where id = %s for update", (held,))
+        [(is_more_due, problem)] = pool.rows("select * from rolecall.work_off_bulk_action()")
+        work_off(pool)
+    states = [pool.task(held).state, pool.task(free).state]
+    pool.clock.advance(seconds=10)
+    work_off(pool)
+
+    assert is_more_due
+    assert problem.startswith(f"bulk action {first.id}: ")
+    assert states == ["pending", "cancelled"]
+    assert pool.task(held).state == "cancelled"
 
 
 async def test_timeline_names_the_person_and_the_number_of_tasks(services: Services, pool: Engine) -> None:

@@ -130,8 +130,11 @@ async def group_failures(session: DutySession) -> None:
 
 async def work_off_bulk_actions(session: DutySession) -> None:
     """Work off the bulk actions that are due, batch by batch, one transaction each."""
-    while await session.run(bulk_actions.work_off()):
-        pass
+    is_more_due = True
+    while is_more_due:
+        is_more_due, problem = await session.run(bulk_actions.work_off())
+        if problem is not None:
+            log.warning("A batch failed, trying again in 10 s: %s", problem)
 
 
 async def unpark(session: DutySession) -> str | None:

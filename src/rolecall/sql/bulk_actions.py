@@ -83,11 +83,11 @@ def read_many(ids: Sequence[int]) -> Statement[dict[int, StoredBulkAction]]:
     )
 
 
-def work_off() -> Statement[bool]:
-    """Work off a batch of a bulk action; returns whether another one may be due now."""
+def work_off() -> Statement[tuple[bool, str | None]]:
+    """Work off a batch of a bulk action; returns whether another one may be due now, and why this one failed."""
     return Statement(
-        query="select is_more_due from rolecall.work_off_bulk_action()",
-        read=lambda rows: bool(single(rows)),
+        query="select is_more_due, problem from rolecall.work_off_bulk_action()",
+        read=lambda rows: rows[0] if rows else (False, None),
         event_kinds=RETRIED | DELETED,
     )
 

@@ -1,12 +1,13 @@
 -- Works off one batch of the bulk action that is due for the longest time. Its changes and its progress are
--- one transaction, so a killed process loses nothing and repeats nothing.
--- returns: one row if an action was due: whether another batch may be due now
--- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
+-- one transaction, so a killed process loses nothing and repeats nothing. If the batch fails, nothing of it
+-- is stored, and the action is due again after ten seconds, so that the other actions continue.
+-- returns: one row if an action was due: whether another batch may be due now, and why this one failed
+-- raises: RC050 wrong isolation level
 -- locks: the bulk_actions row, skipping locked rows; then as act_on_tasks
 -- notifies: as act_on_tasks
 -- public: yes
 create or replace function rolecall.work_off_bulk_action(p_limit int default 1000)
-returns table (is_more_due boolean)
+returns table (is_more_due boolean, problem text)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -14,9 +15,6 @@ as $$
 declare
     v_now constant timestamptz := rolecall.clock();
     v_bulk rolecall.bulk_actions;
-    v_found record;
-    v_size int;
-    v_outcomes jsonb;
 begin
     select * into v_bulk
     from rolecall.bulk_actions as bulk
@@ -27,21 +25,50 @@ begin
     if not found then
         return;
     end if;
-    v_size := rolecall.size_of_batch(v_bulk, v_now, p_limit);
+    begin
+        perform rolecall.work_off_batch(v_bulk, v_now, p_limit);
+    exception when others then
+        problem := format('bulk action %s: %s', v_bulk.id, sqlerrm);
+        update rolecall.bulk_actions as bulk set next_at = rolecall.clock() + interval '10 s'
+        where bulk.id = v_bulk.id;
+    end;
+    is_more_due := exists (select from rolecall.bulk_actions as due where due.next_at <= rolecall.clock());
+    return next;
+end
+$$;
+
+-- Changes the next tasks of a bulk action, and records its progress.
+-- raises: RC050 wrong isolation level; RC051 another transaction holds rows that it needs
+-- locks: as act_on_tasks
+-- notifies: as act_on_tasks
+create or replace function rolecall.work_off_batch(
+    p_bulk rolecall.bulk_actions, p_now timestamptz, p_limit int
+)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_found record;
+    v_outcomes jsonb;
+begin
     select * into v_found
-    from rolecall.search_tasks(rolecall.filter_of_bulk_action(v_bulk), v_bulk.below, v_size) as page;
+    from rolecall.search_tasks(
+        rolecall.filter_of_bulk_action(p_bulk), p_bulk.below, rolecall.size_of_batch(p_bulk, p_now, p_limit)
+    ) as page;
     select jsonb_object_agg(counted.outcome, counted.number) into v_outcomes
     from (
         select outcome, sum(number) as number
         from (
             select acted.outcome, count(*) as number
             from rolecall.act_on_tasks(
-                v_bulk.action, v_found.ids, v_bulk.actor, v_bulk.id,
-                rolecall.delays_of_batch(v_bulk, v_now, cardinality(v_found.ids))
+                p_bulk.action, v_found.ids, p_bulk.actor, p_bulk.id,
+                rolecall.delays_of_batch(p_bulk, p_now, cardinality(v_found.ids))
             ) as acted
             group by acted.outcome
             union all
-            select each.key, each.value::bigint from jsonb_each_text(v_bulk.outcomes) as each
+            select each.key, each.value::bigint from jsonb_each_text(p_bulk.outcomes) as each
         ) as either
         group by outcome
     ) as counted;
@@ -57,9 +84,7 @@ begin
             else bulk.starts_at - interval '2 s'
                 + make_interval(secs => (bulk.done + cardinality(v_found.ids)) / bulk.rate)
         end
-    where bulk.id = v_bulk.id;
-    is_more_due := exists (select from rolecall.bulk_actions as due where due.next_at <= rolecall.clock());
-    return next;
+    where bulk.id = p_bulk.id;
 end
 $$;
 
