@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psycopg
 from psycopg.sql import SQL, Identifier, Literal
 
 from rolecall.app import App
@@ -24,10 +25,7 @@ from rolecall.testing.guard import guard_server
 VARIABLE = "ROLECALL_TEST_SERVER"
 # Its data needs neither durability nor much memory.
 THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_prepared_transactions": "20"})
-
-
-FIRST_WITH_ROUNDS = 160_000
-LOCK = 7_263_841
+FIRST_WITH_ROUNDS = 160_000  # the server version
 
 
 @contextmanager
@@ -46,12 +44,11 @@ def configured_or_embedded(folder: Path) -> Iterator[TestServer]:
 
 def _speed_up_logins(dsn: str) -> None:
     """Store the password after one round of hashing: the default of 4,096 takes each connection 5 ms of CPU time."""
-    with connect(dsn, "testing") as connection, connection.transaction():
+    # Another process of pytest-xdist may do the same at this moment; then one of the two is rejected.
+    with suppress(psycopg.errors.InternalError_), connect(dsn, "testing") as connection:
         if connection.info.server_version < FIRST_WITH_ROUNDS:
             return
-        # Other processes of pytest-xdist may do the same now.
-        connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
-        connection.execute("set local scram_iterations = 1")
+        connection.execute("set scram_iterations = 1")
         login, password = connection.info.user, connection.info.password
         digest = connection.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
         connection.execute(SQL("alter role {} password {}").format(Identifier(login), Literal(digest)))
