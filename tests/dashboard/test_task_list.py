@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
+from rolecall.service import tasks
 from tests.dashboard.reading import Element, shown
 from tests.sql.engine import Engine
 
@@ -51,6 +52,21 @@ async def test_list_does_not_load_payloads(pool: Engine, http: httpx2.AsyncClien
     pool.enqueue("sums", handler="add", payload={"secretly": "large"})
 
     assert "secretly" not in (await http.get("/tasks")).text
+
+
+async def test_search_that_takes_too_long_leads_to_older_tasks(
+    pool: Engine, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "SEARCH_SECONDS", 0.0)
+    needle = pool.enqueue("sums", handler="add", dedupe_key="needle")
+    pool.enqueue_many([{"role": "sums", "handler": "add"}] * 5_000)
+
+    empty = await shown(http, "/tasks?text=needle")
+    [link] = [each for each in empty.one(class_="empty").all("a") if "Continue the search" in each.text]
+    older = await shown(http, link["href"])
+
+    assert "No task back to" in empty.text
+    assert older.one("table").all("a", href=f"/tasks/{needle}")
 
 
 async def test_states_are_tabs_with_counts(pool: Engine, http: httpx2.AsyncClient) -> None:

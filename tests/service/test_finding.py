@@ -15,6 +15,7 @@ from rolecall.model.errors import FilterError, InvalidCursor, NoFilter
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import read_cursor, write_cursor
 from rolecall.model.tasks import TaskSummary
+from rolecall.service import tasks as task_service
 from rolecall.service.services import Services
 
 ADD = NewTask(handler="add", payload={"a": 1})
@@ -178,3 +179,35 @@ async def test_deletion_skips_a_needed_task_and_deletes_the_others(services: Ser
 
     assert done.outcomes == {"needed": 1, "deleted": 1}
     assert (await services.tasks.get(pool["plain"])).status == "ready"
+
+
+async def store_needle_below(services: Services, number: int) -> int:
+    """Store a task with the text `needle`, and more tasks after it. One call examines the newest 5,000."""
+    [needle] = await services.tasks.enqueue_many([ADD.options(dedupe_key="needle")])
+    await services.tasks.enqueue_many([ADD] * number)
+    return needle.id
+
+
+async def test_search_continues_until_the_page_is_full_or_all_tasks_are_examined(services: Services) -> None:
+    needle = await store_needle_below(services, 11_000)
+
+    page = await services.tasks.list(TaskFilter(text="needle"))
+
+    assert [task.id for task in page.items] == [needle]
+    assert page.next_cursor is None
+
+
+async def test_search_that_takes_too_long_tells_how_far_it_came(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_service, "SEARCH_SECONDS", 0.0)
+    needle = await store_needle_below(services, 5_000)
+
+    page = await services.tasks.list(TaskFilter(text="needle"))
+    assert page.items == []
+    assert page.next_cursor is not None
+    since = await services.tasks.examined_since(page.next_cursor)
+    rest = await services.tasks.list(TaskFilter(text="needle", cursor=page.next_cursor))
+
+    assert since == (await services.tasks.get(needle + 1)).created_at
+    assert [task.id for task in rest.items] == [needle]

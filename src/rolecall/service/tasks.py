@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from time import monotonic
 from typing import Any, cast
 
 from rolecall.client.polling import poll_until_async
@@ -45,6 +46,8 @@ from rolecall.sql.statement import Statement
 BATCH = 1_000
 MOST_AT_ONCE = 100_000
 MOST_NAMED = 100
+# A list searches for this long until its page is full.
+SEARCH_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +91,23 @@ class Tasks:
         return nodes
 
     async def list(self, which: TaskFilter) -> Page[TaskSummary]:
-        """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor."""
+        """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor.
+
+        The search for the page's tasks takes about two seconds at most; `examined_since` tells how far it came.
+        """
         require_page(which.limit)
         require_valid_filter(which)
-        return await self._database.run(finding.tasks(which))
+        end = monotonic() + SEARCH_SECONDS
+        page = await self._database.run(finding.tasks(which))
+        while page.next_cursor is not None and len(page.items) < which.limit and monotonic() < end:
+            rest = replace(which, cursor=page.next_cursor, limit=which.limit - len(page.items))
+            more = await self._database.run(finding.tasks(rest))
+            page = Page(items=page.items + more.items, next_cursor=more.next_cursor)
+        return page
+
+    async def examined_since(self, cursor: str) -> datetime | None:
+        """Return when the oldest task before the next page was created; None if there is none. Raises InvalidCursor."""
+        return await self._database.run(finding.created_from(cursor))
 
     async def bulk(
         self,

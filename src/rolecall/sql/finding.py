@@ -3,12 +3,14 @@
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
+from datetime import datetime
+
 from rolecall.model.errors import FilterError
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import Page, position, write_cursor
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.encoding import NotStorable, encode
-from rolecall.sql.statement import Row, Statement
+from rolecall.sql.statement import Row, Statement, single
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 FOUND = "rolecall.find_tasks(%s::jsonb, %s::bigint, %s::int) as found"
@@ -40,6 +42,22 @@ def ids(which: TaskFilter) -> Statement[tuple[list[int], str | None]]:
         query=f"select found.ids, found.reached from {FOUND}",
         params=_params(which),
         read=lambda rows: (rows[0][0], _cursor(rows[0][1])),
+    )
+
+
+def created_from(cursor: str) -> Statement[datetime | None]:
+    """Read when the oldest task on the pages before a cursor was created; None without one. Raises InvalidCursor."""
+    return Statement(
+        query=(
+            "select least("
+            + ", ".join(
+                f"(select created_at from rolecall.{table} where id >= given.id order by id limit 1)"
+                for table in ("tasks", "finished_tasks")
+            )
+            + ") from (select %s::bigint as id) as given"
+        ),
+        params=(position(cursor),),
+        read=single,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Form, Request, Response
@@ -37,10 +38,14 @@ VERBS: Mapping[BulkAction, Verb] = {"retry": Tasks.retry, "cancel": Tasks.cancel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTasks:
-    """A page of tasks, and which of them have children; `problem` is set if the filter is invalid."""
+    """A page of tasks, and which of them have children; `problem` is set if the filter is invalid.
+
+    `examined_since` is set if the search has ended before the page was full: tasks from then on were examined.
+    """
 
     page: Page[TaskSummary] = field(default_factory=lambda: Page(items=[]))
     parents: frozenset[int] = frozenset()
+    examined_since: datetime | None = None
     problem: str | None = None
 
 
@@ -96,7 +101,12 @@ async def _find(services: Services, query: TaskQuery) -> FoundTasks:
         page = await services.tasks.list(query.filter)
     except (ConfigError, FilterError) as error:
         return FoundTasks(problem=str(error))
-    return FoundTasks(page=page, parents=await services.tasks.parents_among([task.id for task in page.items]))
+    cursor = page.next_cursor if len(page.items) < query.filter.limit else None
+    return FoundTasks(
+        page=page,
+        parents=await services.tasks.parents_among([task.id for task in page.items]),
+        examined_since=None if cursor is None else await services.tasks.examined_since(cursor),
+    )
 
 
 Ids = Annotated[list[Id], Form(max_length=MOST_SELECTED)]
