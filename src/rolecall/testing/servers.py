@@ -23,8 +23,16 @@ from rolecall.testing.databases import TestServer, template
 from rolecall.testing.guard import guard_server
 
 VARIABLE = "ROLECALL_TEST_SERVER"
-# Its data needs neither durability nor much memory.
-THROW_AWAY = ServerOptions(extra={"fsync": "off", "max_wal_size": "256MB", "max_prepared_transactions": "20"})
+# Its data needs neither durability nor much memory. Autovacuum would lock tables at any time, and cached catalogs of
+# templates would become invalid.
+THROW_AWAY = ServerOptions(
+    extra={
+        "fsync": "off",
+        "max_wal_size": "256MB",
+        "max_prepared_transactions": "20",
+        "autovacuum_naptime": "1h",
+    }
+)
 FIRST_WITH_ROUNDS = 160_000  # the server version
 
 
