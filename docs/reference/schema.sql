@@ -575,7 +575,7 @@ CREATE TABLE rolecall.keys (
     key text NOT NULL COLLATE pg_catalog."C",
     capacity smallint,
     declared smallint,
-    CONSTRAINT capacities_are_positive CHECK ((LEAST(declared, capacity) > 0))
+    CONSTRAINT capacities_are_valid CHECK (((declared > 0) AND (capacity >= 0)))
 );
 CREATE TABLE rolecall.known_browsers (
     digest bytea NOT NULL,

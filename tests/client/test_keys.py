@@ -40,8 +40,9 @@ async def test_list_is_paginated_by_its_last_pattern(face: Face) -> None:
         ("", 2, "a key has 1 to 200 characters"),
         ("x" * 201, 2, "a key has 1 to 200 characters"),
         ("a*b", 2, "'a*b' has a star before its end: a pattern of keys is a beginning and one star"),
-        ("a", 0, "the capacity of 'a' is a number from 1 to 32767, not 0"),
-        ("a", 32_768, "the capacity of 'a' is a number from 1 to 32767, not 32768"),
+        ("a", -1, "the capacity of 'a' is a number from 0 to 32767, not -1"),
+        ("a*", 0, "the capacity of 'a*' is a number from 1 to 32767, not 0"),
+        ("a", 32_768, "the capacity of 'a' is a number from 0 to 32767, not 32768"),
     ],
 )
 async def test_invalid_pattern_or_capacity_is_rejected_with_the_engines_message(
@@ -58,7 +59,7 @@ async def test_invalid_pattern_or_capacity_is_rejected_with_the_engines_message(
 
 @pytest.mark.parametrize("capacity", ["3", 2.5, True])
 async def test_non_integer_capacity_is_rejected_without_conversion(face: Face, capacity: object) -> None:
-    with pytest.raises(InvalidDeclaration, match="a number from 1"):
+    with pytest.raises(InvalidDeclaration, match="a number from 0"):
         await face("set_key_capacity", "a", capacity)
 
 

@@ -20,6 +20,7 @@ AT_ONCE = {
     "/errors/{group_id:int}/{verb}",
     "/jobs/{handler}",
     "/login",
+    "/keys/resume",
     "/keys/set",
     "/logout",
     "/roles/{name}/pause",

@@ -41,8 +41,24 @@ async def test_busiest_keys_are_listed_with_their_capacities(pool: Engine, http:
     section = (await shown(http, "/keys")).one("section", id="busiest")
 
     rows = section.one("tbody").all("tr")
-    assert [row.text for row in rows] == ["tenant:7 4 1 1 Set", "tenant:8 2 0 1 Set"]
+    assert [row.text for row in rows] == ["tenant:7 4 1 1 Set Pause", "tenant:8 2 0 1 Set Pause"]
     assert rows[0].all("a")[1]["href"] == "/tasks?state=ready&key=tenant%3A7"
+
+
+async def test_key_is_paused_and_resumed_from_its_row(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue_many([{"role": "sums", "handler": "add", "key": "tenant:7"}] * 5)
+
+    async def row() -> str:
+        [row] = (await shown(http, "/keys")).one("section", id="busiest").one("tbody").all("tr")
+        return row.text
+
+    await http.post("/keys/set", data={"pattern": "tenant:7", "capacity": "0"}, headers=FROM)
+    row_while_paused, claims_while_paused = await row(), pool.claim(5)
+    await http.post("/keys/resume", data={"pattern": "tenant:7"}, headers=FROM)
+
+    assert (row_while_paused, claims_while_paused) == ("tenant:7 5 0 paused Set Resume", [])
+    assert await row() == "tenant:7 5 0 1 Set Pause"
+    assert len(pool.claim(5)) == 1
 
 
 async def test_page_without_crowded_keys_lists_none(http: httpx2.AsyncClient) -> None:
@@ -71,7 +87,7 @@ async def test_capacity_can_be_set_and_reset(pool: Engine, http: httpx2.AsyncCli
 async def test_invalid_pattern_or_number_shows_an_error_and_sets_nothing(
     pool: Engine, http: httpx2.AsyncClient
 ) -> None:
-    for pattern, capacity in (("a*b", "2"), ("a", "0"), ("a", "many"), ("", "2")):
+    for pattern, capacity in (("a*b", "2"), ("a", "-1"), ("a", "many"), ("", "2")):
         await http.post("/keys/set", data={"pattern": pattern, "capacity": capacity}, headers=FROM)
 
         assert 'class="said bad"' in (await http.get("/keys")).text

@@ -25,6 +25,17 @@ async def test_held_key_names_the_task_that_holds_it(services: Services, pool: E
     assert cause.sentence == f"its key 'store:7' is held by task {holder}"
 
 
+async def test_paused_key_is_the_only_cause(services: Services, pool: Engine) -> None:
+    pool.worker(slots=5)
+    await services.key_capacities.set("k", 0)
+    _first, task_id = pool.enqueue("sums", key="k"), pool.enqueue("sums", key="k")
+
+    cause = await only(services, task_id)
+
+    assert (cause.kind, cause.key) == ("key_paused", "k")
+    assert cause.sentence == "its key 'k' is paused: its capacity is 0"
+
+
 async def test_key_with_capacity_two_names_all_its_holders(services: Services, pool: Engine) -> None:
     pool.rows("insert into rolecall.keys (key, capacity) values ('api', 2)")
     worker_id = pool.worker(slots=5)

@@ -58,7 +58,7 @@ ILLEGAL = [
     ("handlers", "max_attempts_is_positive_or_zero_for_unlimited", "max_attempts = -1"),
     ("handlers", "retry_is_a_policy", """retry = '{"kind": "maybe"}'"""),
     ("lines", "priority_is_between_minus_100_and_100", "priority = 101"),
-    ("keys", "capacities_are_positive", "capacity = 0"),
+    ("keys", "capacities_are_valid", "capacity = -1"),
     ("key_patterns", "capacities_are_positive", "declared = 0"),
     ("key_patterns", "somebody_says_a_capacity", "declared = null, capacity = null"),
     ("error_groups", "state_is_one_that_operators_know", "state = 'odd'"),

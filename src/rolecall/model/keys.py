@@ -52,11 +52,12 @@ class Unparked:
     more: bool
 
 
-def require_key_capacity(pattern: str, capacity: int) -> None:
+def require_key_capacity(pattern: str, capacity: int, least: int = 1) -> None:
     """Raise InvalidDeclaration for an invalid key, key pattern or capacity, as the engine does."""
     require_key_pattern(pattern)
-    if type(capacity) is not int or not 1 <= capacity <= MOST_AT_ONCE:
-        raise InvalidDeclaration(f"the capacity of {pattern!r} is a number from 1 to {MOST_AT_ONCE}, not {capacity!r}")
+    if type(capacity) is not int or not least <= capacity <= MOST_AT_ONCE:
+        expected = f"a number from {least} to {MOST_AT_ONCE}"
+        raise InvalidDeclaration(f"the capacity of {pattern!r} is {expected}, not {capacity!r}")
 
 
 def require_key_pattern(pattern: str) -> None:

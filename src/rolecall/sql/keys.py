@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 
-from rolecall.model.keys import KeyCapacity, KeyState, Unparked, require_key_capacity, require_key_pattern
+from rolecall.model.keys import STAR, KeyCapacity, KeyState, Unparked, require_key_capacity, require_key_pattern
 from rolecall.sql.encoding import encode
 from rolecall.sql.statement import Row, Statement, firsts, ignore_rows
 
@@ -23,13 +23,13 @@ def capacities(after: str, limit: int) -> Statement[list[KeyCapacity]]:
 
 
 def set_capacity(pattern: str, capacity: int | None) -> Statement[int | None]:
-    """Set the capacity of a key, or of each key that matches a pattern; None removes the setting.
+    """Set the capacity of a key, or of each key that matches a pattern; None removes the setting. 0 pauses a key.
 
     Returns the previous setting. Raises InvalidDeclaration.
     """
     require_key_pattern(pattern)
     if capacity is not None:
-        require_key_capacity(pattern, capacity)
+        require_key_capacity(pattern, capacity, least=1 if pattern.endswith(STAR) else 0)
     return Statement(
         # The second column does not see the first one's change.
         query=(

@@ -144,6 +144,33 @@ def test_declaration_without_a_number_is_rejected(engine: Engine, pattern: str) 
         engine.rows("select rolecall.declare_key_capacities(jsonb_build_object(%s::text, null))", pattern)
 
 
+def test_declared_capacity_of_zero_is_rejected(engine: Engine) -> None:
+    with refused("RC041", "a number from 1 to 32767, not 0"):
+        declare(engine, api=0)
+
+
+def test_key_with_capacity_zero_starts_no_task_until_another_capacity_is_set(engine: Engine) -> None:
+    set_capacity(engine, "tenant:7", 0)
+    paused, other = engine.enqueue(key="tenant:7"), engine.enqueue(key="shop:1")
+
+    assert [claim.id for claim in engine.claim(5)] == [other]
+    assert engine.claim_these(paused)[1] == {paused: "key busy"}
+
+    set_capacity(engine, "tenant:7", None)
+    assert [claim.id for claim in engine.claim(5)] == [paused]
+
+
+def test_running_task_of_a_paused_key_finishes_and_no_other_starts(engine: Engine) -> None:
+    first, second = engine.enqueue(key="k"), engine.enqueue(key="k")
+    [claim] = engine.claim(5)
+    set_capacity(engine, "k", 0)
+
+    assert claim.id == first
+    assert engine.complete(claim) is None
+    assert engine.claim(5) == []
+    assert engine.task(second).state == "pending"
+
+
 def test_list_contains_effective_declared_and_set_capacities(engine: Engine) -> None:
     declare(engine, **{"tenant:*": 2, "api": 3})
     set_capacity(engine, "tenant:*", 4)
@@ -172,9 +199,9 @@ def test_list_continues_after_the_given_pattern(engine: Engine) -> None:
         (None, 2, "1 to 200 characters"),
         ("a*b", 2, "a star before its end"),
         ("**", 2, "a star before its end"),
-        ("a", 0, "a number from 1 to 32767, not 0"),
-        ("a*", -1, "a number from 1 to 32767, not -1"),
-        ("a", 32_768, "a number from 1 to 32767, not 32768"),
+        ("a", -1, "a number from 0 to 32767, not -1"),
+        ("a*", 0, "a number from 1 to 32767, not 0"),
+        ("a", 32_768, "a number from 0 to 32767, not 32768"),
     ],
 )
 def test_invalid_pattern_or_capacity_is_rejected(

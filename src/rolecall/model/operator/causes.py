@@ -142,6 +142,14 @@ def _delay(task: Situation) -> CauseKind:
 def _key(task: Situation) -> Iterator[Cause]:
     if task.key is None:
         return
+    if task.key.capacity == 0:
+        yield Cause(
+            kind=CauseKind.KEY_PAUSED,
+            sentence=f"its key {task.key_name!r} is paused: its capacity is 0",
+            change="another capacity is set",
+            key=task.key_name,
+        )
+        return
     full = task.key.used >= task.key.capacity
     if full:
         yield _cause_key_held(task, task.key)

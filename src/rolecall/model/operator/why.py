@@ -26,6 +26,7 @@ class CauseKind(StrEnum):
     SNOOZED = "snoozed"
     SCHEDULED = "scheduled"
     ONE_ROOT = "one_root"
+    KEY_PAUSED = "key_paused"
     KEY_HELD = "key_held"
     KEY_WANTED = "key_wanted"
     PARKED = "parked"

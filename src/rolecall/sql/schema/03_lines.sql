@@ -17,12 +17,12 @@ create index lines_by_name on rolecall.lines (role, handler, priority);
 create index lines_by_handler on rolecall.lines (handler);
 
 -- Keys: the lock of each key, and its own capacity if there is one, as an app declared it and as an
--- operator set it. The tasks that hold permits of the key are those with a key_slot.
+-- operator set it (0 pauses the key). The tasks that hold permits of the key are those with a key_slot.
 create table rolecall.keys (
     key text collate "C" primary key,
     capacity smallint,
     declared smallint,
-    constraint capacities_are_positive check (least(declared, capacity) > 0)
+    constraint capacities_are_valid check (declared > 0 and capacity >= 0)
 );
 create index keys_with_a_capacity on rolecall.keys (key) where declared is not null or capacity is not null;
 

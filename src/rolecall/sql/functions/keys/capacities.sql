@@ -1,6 +1,6 @@
 -- Sets the capacity of a key, or of all keys with a prefix ('tenant:*'). Null removes the setting, so that
--- the app's declaration applies again, or the default of 1. Running tasks that exceed a smaller capacity
--- continue. Parked tasks are unparked if there is free capacity now.
+-- the app's declaration applies again, or the default of 1. A key with the capacity 0 starts no task. Running
+-- tasks that exceed a smaller capacity continue. Parked tasks are unparked if there is free capacity now.
 -- raises: RC041 invalid pattern or capacity; RC050 wrong isolation level
 -- locks: the row of the key or pattern; keys rows in key order; then the parked tasks in id order
 -- notifies: rolecall_wake, if an idle worker waits for the role
@@ -17,7 +17,7 @@ declare
 begin
     perform rolecall.require_read_committed();
     perform rolecall.require_durability();
-    perform rolecall.check_key_capacity(p_pattern, p_capacity);
+    perform rolecall.check_key_capacity(p_pattern, p_capacity, case when v_prefix is null then 0 else 1 end);
     if v_prefix is null then
         if p_capacity is not null then
             perform rolecall.give_key_row(p_pattern);
@@ -52,7 +52,7 @@ declare
     v_changed text[];
 begin
     perform rolecall.require_read_committed();
-    perform rolecall.check_key_capacity(declared.pattern, coalesce(declared.capacity::int, 0))
+    perform rolecall.check_key_capacity(declared.pattern, coalesce(declared.capacity::int, 0), 1)
     from jsonb_each_text(p_capacities) as declared (pattern, capacity);
     v_changed := array(
         select declared.pattern from jsonb_each_text(p_capacities) as declared (pattern, capacity)
@@ -86,9 +86,9 @@ begin
 end
 $$;
 
--- Validates a key, or a pattern with one star at its end, and a capacity.
+-- Validates a key, or a pattern with one star at its end, and a capacity of at least p_least.
 -- raises: RC041 one of them is invalid
-create or replace function rolecall.check_key_capacity(p_pattern text, p_capacity int)
+create or replace function rolecall.check_key_capacity(p_pattern text, p_capacity int, p_least int)
 returns void
 language plpgsql
 immutable
@@ -102,10 +102,10 @@ begin
             'RC041',
             format('%L has a star before its end: a pattern of keys is a beginning and one star', p_pattern)
         );
-    elsif p_capacity not between 1 and 32767 then
-        perform rolecall.refuse(
-            'RC041', format('the capacity of %L is a number from 1 to 32767, not %s', p_pattern, p_capacity)
-        );
+    elsif p_capacity not between p_least and 32767 then
+        perform rolecall.refuse('RC041', format(
+            'the capacity of %L is a number from %s to 32767, not %s', p_pattern, p_least, p_capacity
+        ));
     end if;
 end
 $$;

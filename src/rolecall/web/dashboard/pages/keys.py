@@ -31,8 +31,17 @@ async def show_keys(view: Reading, key: Key = None, cursor: TextCursor = None) -
 async def set_capacity(view: Operating, pattern: Pattern, capacity: Annotated[int, Form()]) -> Response:
     """Set the capacity of a key."""
     await view.services.key_capacities.set(pattern, capacity)
+    if capacity == 0:
+        return view.done(f"The key {pattern!r} is paused; running tasks continue")
     number = "One task" if capacity == 1 else f"{capacity} tasks"
     return view.done(f"{number} of {_describe(pattern)} can run at once")
+
+
+@router.post("/keys/resume")
+async def resume_key(view: Operating, pattern: Pattern) -> Response:
+    """End the pause of a key. Its declared capacity applies again, or that of the longest matching pattern, or 1."""
+    await view.services.key_capacities.reset(pattern)
+    return view.done(f"The key {pattern!r} is resumed")
 
 
 @router.post("/keys/reset")
