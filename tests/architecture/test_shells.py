@@ -42,6 +42,8 @@ NOUNS: dict[str, type] = {
     noun: type(getattr(SERVICES, noun)) for noun, made in vars(Services).items() if isinstance(made, cached_property)
 }
 OWNERS = {name: noun for noun, kind in NOUNS.items() for name in (noun, kind.__name__)}
+MARKS = "for the marks of plots; the audit log and the list of workers return the same"
+EXAMINED = "a list that ends early has a cursor, which continues the search"
 MISSING: dict[str, dict[str, str]] = {
     "cli": {
         "chains.get": PART,
@@ -50,7 +52,9 @@ MISSING: dict[str, dict[str, str]] = {
         "handoff.show": "the part of `overview` that is read from Redis",
         "keys.find": LOGIN,
         "keys.get": PART,
+        "overview.changes": MARKS,
         "overview.history": PARTS_OF_OVERVIEW,
+        "overview.workers": MARKS,
         "owned_tasks.delete": OWN,
         "owned_tasks.enqueue": OWN,
         "owned_tasks.get": OWN,
@@ -72,6 +76,7 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.detail": "everything on a page; `tasks show`, `needs` and `tree` return the parts",
         "tasks.delete_one": ONE,
         "tasks.enqueue_many": "a command enqueues one task; programs with many use the client",
+        "tasks.examined_since": EXAMINED,
         "tasks.fail_by_token": TOKEN,
         "trees.outline": "limited to the space of a page; `tasks tree` prints the whole tree",
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
@@ -91,6 +96,9 @@ MISSING: dict[str, dict[str, str]] = {
         "handlers.require_fit": APP,
         "maintenance.keep_audit": KEPT,
         "maintenance.prune": "a maintenance duty; by hand only on the machine",
+        "overview.changes": MARKS,
+        "overview.workers": MARKS,
+        "tasks.examined_since": EXAMINED,
         "overview.alerts": PARTS_OF_OVERVIEW,
         "overview.figures": PARTS_OF_OVERVIEW,
         "overview.history": PARTS_OF_OVERVIEW,
@@ -127,7 +135,6 @@ MISSING: dict[str, dict[str, str]] = {
         "startup_guard.require_credentials": "checked when a server starts that nobody could log in to",
         "handlers.require_fit": APP,
         "handlers.reveal": "values are revealed on the command line or over the API",
-        "insight.history": OVERVIEW,
         "keys.create": SECRET,
         "keys.find": PART,
         "keys.get": PART,
