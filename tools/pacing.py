@@ -1,9 +1,10 @@
 """A pytest plugin for `./dev test`: prints the expected duration, the progress, and failures as they happen.
 
     ./dev test --fast               run the files that fit into three minutes on two cores; lists those left out
-    ./dev test --rest               run the other files, the slowest first
+    ./dev test --rest               run the other files
     ./dev test --record-durations   run all files, or the given ones, and record them in tests/durations.json
 
+Without --fast, the slowest files run first.
 --fast leaves out the files that are not in the record, because it could not keep to its time otherwise.
 
 All processes of pytest-xdist choose the same files, because they read the same record. Only the first one prints.
@@ -32,7 +33,7 @@ MARGIN = 0.02
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pacing")
     group.addoption("--fast", action="store_true", help="run only the files that fit into three minutes on two cores")
-    group.addoption("--rest", action="store_true", help="only what --fast leaves out, the slowest files first")
+    group.addoption("--rest", action="store_true", help="only the files that --fast leaves out")
     group.addoption("--record-durations", action="store_true", help=f"record the run files in {SHARED}")
 
 
@@ -43,9 +44,11 @@ def pytest_configure(config: pytest.Config) -> None:
     files = _test_files(config)
     if config.option.fast:
         config.pluginmanager.register(Fast(root, files, shared.among(files)), "rolecall-fast")
-    elif config.option.rest:
-        config.pluginmanager.register(Rest(root, shared.among(files)), "rolecall-rest")
+    else:
+        config.pluginmanager.register(SlowestFirst(root, shared), "rolecall-order")
         config.option.loadscopereorder = False  # pytest-xdist would run the files with the most tests first
+    if config.option.rest:
+        config.pluginmanager.register(Rest(root, shared.among(files)), "rolecall-rest")
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if isinstance(reporter, TerminalReporter) and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Pacing(config, reporter, shared), "rolecall-pacing")
@@ -83,15 +86,24 @@ class Fast:
 
 
 class Rest:
-    """Leaves out the files that `--fast` runs, and runs the others by their duration, unmeasured files first."""
+    """Leaves out the files that `--fast` runs."""
 
     def __init__(self, root: Path, known: Durations) -> None:
-        self._root = root
-        self._known = known.files
         self._left_out = {root / name for name in known.cheapest(FAST_SECONDS).files}
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         return True if collection_path in self._left_out else None
+
+
+class SlowestFirst:
+    """Runs the files by their duration, the slowest and those without a known duration first.
+
+    A slow file that begins last would keep one process busy when the others have nothing left to do.
+    """
+
+    def __init__(self, root: Path, known: Durations) -> None:
+        self._root = root
+        self._known = known.files
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

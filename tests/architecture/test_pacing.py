@@ -77,6 +77,13 @@ def test_fast_run_omits_unmeasured_files_and_reports_their_number(project: Path)
     assert "1 failed, 1 passed" in result
 
 
+def test_slowest_files_run_first(project: Path) -> None:
+    output = output_of(project, "-v")
+
+    order = [line.partition("::")[0] for line in output.splitlines() if " PASSED" in line or " FAILED" in line]
+    assert order[:4] == [f"tests/{name}.py" for name in ("a/test_slow", "b/test_slower", "b/test_slow", "a/test_bad")]
+
+
 def test_rest_runs_the_files_that_a_fast_run_leaves_out_slowest_first(project: Path) -> None:
     (project / "tests" / "b" / "test_new.py").write_text(GOOD)
     output = output_of(project, "--rest", "-v")
@@ -109,6 +116,9 @@ def test_full_run_records_its_durations(project: Path) -> None:
 
 @pytest.mark.parametrize("word", ["tests/a", "--fast", "-x"])
 def test_partial_run_records_nothing(project: Path, word: str) -> None:
+    # The slowest file runs first.
+    (project / "tests" / "a" / "test_slow.py").write_text(BAD)
+
     output_of(project, word)
 
     assert not (project / OWN).exists()
