@@ -29,8 +29,10 @@ NOTHING = {"0/s", "–"}
 
 def finish_tasks(pool: Engine) -> None:
     """Complete two tasks and fail one, which the history contains."""
-    pool.rows("select rolecall.roll_up_history('0 s')")
-    pool.rows("update rolecall.history_until set began = began - interval '2 h', moment = moment - interval '2 h'")
+    pool.rows(
+        "update rolecall.history_until set began = at, moment = at"
+        " from rolecall.begin_of_bin(60, now() - interval '20 min') as at"
+    )
     for end in (pool.complete, pool.complete, pool.fail):
         pool.enqueue("sums", handler="add", max_attempts=1)
         end(pool.claim_one())
