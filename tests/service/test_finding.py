@@ -197,7 +197,7 @@ async def test_search_continues_until_the_page_is_full_or_all_tasks_are_examined
     assert page.next_cursor is None
 
 
-async def test_search_that_takes_too_long_tells_how_far_it_came(
+async def test_search_that_takes_too_long_returns_how_far_it_came(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_service, "SEARCH_SECONDS", 0.0)

@@ -93,7 +93,7 @@ class Tasks:
     async def list(self, which: TaskFilter) -> Page[TaskSummary]:
         """List tasks, newest first, without payloads and results. Raises ConfigError, InvalidCursor.
 
-        The search for the page's tasks takes about two seconds at most; `examined_since` tells how far it came.
+        The search for the page's tasks takes about two seconds at most; `examined_since` returns how far it came.
         """
         require_page(which.limit)
         require_valid_filter(which)

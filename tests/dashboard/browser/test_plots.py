@@ -59,7 +59,7 @@ async def test_click_on_a_plot_leads_nowhere(pool: Engine, visit: Visit) -> None
     assert page.url == address
 
 
-async def test_mark_near_the_pointer_is_told_in_the_tooltip(pool: Engine, visit: Visit) -> None:
+async def test_tooltip_shows_the_marks_near_the_pointer(pool: Engine, visit: Visit) -> None:
     finish_tasks(pool)
     page = await visit("/roles/sums")
     box = await page.locator("#chart-speed .u-over").bounding_box()
