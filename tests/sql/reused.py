@@ -31,7 +31,7 @@ OUR_TABLES = """
     where relkind = 'r' and relnamespace >= 16384 and relpersistence <> 't'
 """
 SEQUENCES = "select format('%I.%I', schemaname, sequencename), start_value, last_value from pg_sequences"
-# Changes with every definition, privilege and setting of the database, but not with its rows.
+# The catalogs of definitions and privileges, without those of temporary tables.
 CATALOGS = {
     "pg_class": "relpersistence <> 't'",
     "pg_attribute": "exists (select from pg_class where oid = attrelid and relpersistence <> 't')",

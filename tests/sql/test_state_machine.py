@@ -24,12 +24,8 @@ from hypothesis.stateful import (
 
 from tests.sql.engine import LEASE, START, WORK, Claim, Document, Engine, report
 from tests.sql.invariants import check
+from tests.sql.reused import ReusedDatabase
 
-RESET = (
-    "truncate rolecall.tasks, rolecall.finished_tasks, rolecall.task_events, rolecall.keys, rolecall.schedules, "
-    "rolecall.schedule_runs, rolecall.workers, rolecall.roles, rolecall.handlers, rolecall.needs, rolecall.task_tokens "
-    "restart identity"
-)
 ROLES = ("work", "other")
 # Not the ids of workers that register: a worker that registers after its claim would not find its finished tasks.
 WORKERS = (1_001, 1_002)
@@ -51,15 +47,15 @@ class AnyCalls(RuleBasedStateMachine):
     claims: Bundle[Claim] = Bundle("claims")
     ids: Bundle[int] = Bundle("ids")
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, restore: Callable[[], None]) -> None:
         super().__init__()
+        restore()
         self.engine = engine
         self.now = START
         self.fences: dict[int, int] = {}
         self.ended: dict[int, str] = {}
         self.known: set[int] = set()
         self.revived: set[int] = set()
-        engine.rows(RESET)
         self.pass_time(0)
         engine.declare(*({**WORK, "name": role} for role in ROLES))
 
@@ -274,21 +270,6 @@ class AnyCalls(RuleBasedStateMachine):
 REASONS = ("taken", "completed", "cancelled")
 
 
-# Autovacuum locks tables at any time, and some calls report busy rows instead of waiting for it.
-WITHOUT_AUTOVACUUM = """
-do $$
-declare
-    v_table regclass;
-begin
-    for v_table in select oid from pg_class where relnamespace = 'rolecall'::regnamespace and relkind = 'r' loop
-        execute format('alter table %s set (autovacuum_enabled = false)', v_table);
-    end loop;
-end
-$$
-"""
-
-
 @pytest.mark.timeout(600)
-def test_random_calls_preserve_all_invariants(engine: Engine) -> None:
-    engine.rows(WITHOUT_AUTOVACUUM)
-    run_state_machine_as_test(lambda: AnyCalls(engine), settings=SUITE)
+def test_random_calls_preserve_all_invariants(engine: Engine, borrowed: ReusedDatabase) -> None:
+    run_state_machine_as_test(lambda: AnyCalls(engine, borrowed.restore_contents), settings=SUITE)

@@ -2,7 +2,6 @@
 -- one transaction, so a killed process loses nothing and repeats nothing. If the batch fails, nothing of it
 -- is stored, and the action is due again after ten seconds, so that the other actions continue.
 -- returns: one row if an action was due: whether another batch may be due now, and why this one failed
--- raises: RC050 wrong isolation level
 -- locks: the bulk_actions row, skipping locked rows; then as act_on_tasks
 -- notifies: as act_on_tasks
 -- public: yes
