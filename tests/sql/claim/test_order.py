@@ -24,6 +24,18 @@ def test_higher_priority_is_claimed_first_regardless_of_age(engine: Engine) -> N
     assert claimed(engine, 3) == [high, normal, low]
 
 
+@pytest.mark.own_database
+@pytest.mark.parametrize("number", [0, 1, 2, 30])
+def test_order_does_not_depend_on_the_statistics(engine: Engine, number: int) -> None:
+    """With the statistics of a small table, the planner chooses other joins."""
+    for _ in range(number):
+        engine.enqueue(after=100)
+    engine.rows("vacuum analyze rolecall.tasks")
+    low, normal, high = (engine.enqueue(priority=priority) for priority in (-100, 0, 100))
+
+    assert claimed(engine, 3) == [high, normal, low]
+
+
 def test_earlier_due_task_is_claimed_first_within_a_priority(engine: Engine) -> None:
     late, early = engine.enqueue(after=20), engine.enqueue(after=10)
     engine.clock.advance(seconds=30)

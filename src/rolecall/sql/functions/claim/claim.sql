@@ -89,7 +89,8 @@ begin
         cross join lateral (select * from setting where setting.line_id = given.line_id offset 0) as own
         offset 0
     ) as picked
-    where task.id = picked.id
+    -- With "=", the planner could scan a small table of tasks in the outer loop, and return another order.
+    where task.id = any(array[picked.id])
         -- A server crash must not undo a permit or the start of a last attempt: another worker would run
         -- the task at the same time. The first such task makes this commit durable.
         and (
