@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
+
+from rolecall.cli import Terminated, unwinding_on_signals
 
 PROGRAM = """
 import asyncio, signal, sys
@@ -49,3 +53,35 @@ def test_signal_between_two_loop_callbacks_ends_the_command(number: signal.Signa
         rest, _ = command.communicate(timeout=SECONDS)
 
     assert (rest, command.returncode) == ("gives back\n", 128 + number)
+
+
+def define_class() -> None:
+    class Field:
+        def __set_name__(self, _owner: type, _name: str) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    class Declarations:
+        field = Field()
+
+
+def run_task_group() -> None:
+    async def spawn() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.sleep(SECONDS))
+            await asyncio.sleep(0)
+            signal.raise_signal(signal.SIGTERM)
+
+    asyncio.run(spawn())
+
+
+@pytest.mark.parametrize("wrap_exception", [define_class, run_task_group])
+def test_signal_whose_exception_is_wrapped_ends_the_command(wrap_exception: Callable[[], None]) -> None:
+    with pytest.raises(Terminated) as raised, unwinding_on_signals():
+        wrap_exception()
+
+    assert raised.value.exit_code == 128 + signal.SIGTERM
+
+
+def test_error_without_a_signal_is_raised_unchanged() -> None:
+    with pytest.raises(ZeroDivisionError), unwinding_on_signals():
+        raise ZeroDivisionError

@@ -58,7 +58,8 @@ async def test_key_is_shown_with_the_tasks_that_hold_its_permits(
     "wish",
     [
         {"pattern": "a*b", "capacity": 2},
-        {"pattern": "a", "capacity": 0},
+        {"pattern": "a*", "capacity": 0},
+        {"pattern": "a", "capacity": -1},
         {"pattern": "a", "capacity": "2"},
         {"pattern": "a", "capacity": None},
         {"pattern": "", "capacity": 2},

@@ -51,26 +51,27 @@ class Terminated(BaseException):
 def unwinding_on_signals() -> Iterator[None]:
     """Raise Terminated in the main thread on SIGTERM and SIGHUP, unless the block installs its own handler.
 
+    An error that follows the signal is replaced by Terminated: task groups and class definitions wrap exceptions.
     SIGINT raises KeyboardInterrupt, as usual. In another thread, signals are not handled.
     """
     if not _is_main_thread():
         yield
         return
     signal_filter = SignalFilter()
+    received: list[int] = []
 
     def unwind(number: int, _frame: FrameType | None) -> None:
         if signal_filter.is_new():
+            received.append(number)
             raise Terminated(number)
 
     before = {number: signal.signal(number, unwind) for number in handled_signals() if number is not signal.SIGINT}
     try:
         yield
-    except BaseExceptionGroup as group:
-        # A task group wraps what was raised inside it.
-        wrapped = group.subgroup(Terminated)
-        if wrapped is None:
+    except (Exception, BaseExceptionGroup):
+        if not received:
             raise
-        raise next(_leaves(wrapped)) from None
+        raise Terminated(received[0]) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -103,11 +104,3 @@ async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
 
 def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
