@@ -263,7 +263,7 @@ CREATE TABLE rolecall.workers (
     app text,
     release text,
     CONSTRAINT a_command_has_a_time CHECK (((command IS NULL) = (commanded_at IS NULL))),
-    CONSTRAINT command_is_one_that_workers_know CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
+    CONSTRAINT command_is_known CHECK ((command = ANY (ARRAY['drain'::text, 'decommission'::text]))),
     CONSTRAINT slots_are_positive CHECK ((slots > 0))
 )
 WITH (fillfactor='50');
@@ -273,7 +273,7 @@ CREATE FUNCTION rolecall.is_sound(p_task rolecall.tasks) RETURNS boolean
 declare
     v_broken text := case
         when p_task.state not in ('blocked', 'pending', 'running', 'waiting')
-            then 'only_open_states_stand_here'
+            then 'only_open_states'
         when num_nonnulls(p_task.worker_id, p_task.claimed_at, p_task.lease_until, p_task.deadline_at)
             <> case when p_task.state = 'running' then 4 else 0 end
             then 'running_iff_owned_leased_and_bounded'
@@ -353,8 +353,8 @@ CREATE TABLE rolecall.finished_tasks (
     expires_at timestamp with time zone,
     fire_time timestamp with time zone,
     error_group bigint,
-    CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
-    CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
+    CONSTRAINT failed_task_has_an_error CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
+    CONSTRAINT only_terminal_states CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 )
 PARTITION BY RANGE (finished_at);
 ALTER TABLE ONLY rolecall.finished_tasks REPLICA IDENTITY FULL;
@@ -468,7 +468,7 @@ ALTER TABLE rolecall.bulk_actions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTI
 CREATE TABLE rolecall.counted_until (
     only_row boolean DEFAULT true NOT NULL,
     moment timestamp with time zone NOT NULL,
-    CONSTRAINT there_is_only_one_row CHECK (only_row)
+    CONSTRAINT has_only_one_row CHECK (only_row)
 );
 CREATE TABLE rolecall.declarations (
     app text NOT NULL COLLATE pg_catalog."C",
@@ -505,7 +505,7 @@ CREATE TABLE rolecall.error_groups (
     sample_id bigint NOT NULL,
     first_release text,
     last_release text,
-    CONSTRAINT state_is_one_that_operators_know CHECK ((state = ANY (ARRAY['new'::text, 'muted'::text, 'resolved'::text])))
+    CONSTRAINT state_is_known CHECK ((state = ANY (ARRAY['new'::text, 'muted'::text, 'resolved'::text])))
 );
 CREATE TABLE rolecall.error_hours (
     group_id bigint NOT NULL,
@@ -554,22 +554,22 @@ CREATE TABLE rolecall.finished_tasks_default (
     expires_at timestamp with time zone,
     fire_time timestamp with time zone,
     error_group bigint,
-    CONSTRAINT a_failed_task_says_why CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
-    CONSTRAINT only_terminal_states_stand_here CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
+    CONSTRAINT failed_task_has_an_error CHECK (((state <> 'failed'::rolecall.task_state) OR (error IS NOT NULL))),
+    CONSTRAINT only_terminal_states CHECK ((state = ANY (ARRAY['completed'::rolecall.task_state, 'failed'::rolecall.task_state, 'cancelled'::rolecall.task_state])))
 );
 ALTER TABLE ONLY rolecall.finished_tasks_default REPLICA IDENTITY FULL;
 CREATE TABLE rolecall.history_until (
     only_row boolean DEFAULT true NOT NULL,
     began timestamp with time zone NOT NULL,
     moment timestamp with time zone NOT NULL,
-    CONSTRAINT there_is_only_one_row CHECK (only_row)
+    CONSTRAINT has_only_one_row CHECK (only_row)
 );
 CREATE TABLE rolecall.key_patterns (
     prefix text NOT NULL COLLATE pg_catalog."C",
     declared smallint,
     capacity smallint,
     CONSTRAINT capacities_are_positive CHECK ((LEAST(declared, capacity) > 0)),
-    CONSTRAINT somebody_says_a_capacity CHECK ((num_nonnulls(declared, capacity) > 0))
+    CONSTRAINT has_a_capacity CHECK ((num_nonnulls(declared, capacity) > 0))
 );
 CREATE TABLE rolecall.keys (
     key text NOT NULL COLLATE pg_catalog."C",
@@ -609,7 +609,7 @@ CREATE TABLE rolecall.roles (
     CONSTRAINT max_attempts_is_positive_or_null_for_unlimited CHECK ((max_attempts > 0)),
     CONSTRAINT max_payload_bytes_is_between_1_kb_and_64_mb CHECK (((max_payload_bytes >= 1024) AND (max_payload_bytes <= 67108864))),
     CONSTRAINT name_is_a_word CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
-    CONSTRAINT only_a_paused_role_says_by_whom_and_until_when CHECK (((paused_at IS NOT NULL) OR (num_nonnulls(paused_until, paused_by) = 0))),
+    CONSTRAINT only_a_paused_role_has_pause_details CHECK (((paused_at IS NOT NULL) OR (num_nonnulls(paused_until, paused_by) = 0))),
     CONSTRAINT retry_is_a_policy CHECK (((retry ->> 'kind'::text) = ANY (ARRAY['none'::text, 'linear'::text, 'exponential'::text]))),
     CONSTRAINT timeout_is_positive CHECK ((timeout > '00:00:00'::interval))
 );
@@ -724,7 +724,7 @@ CREATE TABLE rolecall.server_epoch (
     postmaster_started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     clock_steps integer DEFAULT 0 NOT NULL,
-    CONSTRAINT there_is_only_one_row CHECK (only_row)
+    CONSTRAINT has_only_one_row CHECK (only_row)
 );
 CREATE TABLE rolecall.sessions (
     digest bytea NOT NULL,
@@ -793,7 +793,7 @@ CREATE TABLE rolecall.unpark_pass (
     only_row boolean DEFAULT true NOT NULL,
     place text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     next_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    CONSTRAINT there_is_only_one_row CHECK (only_row)
+    CONSTRAINT has_only_one_row CHECK (only_row)
 );
 ALTER TABLE rolecall.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME rolecall.workers_id_seq
@@ -846,7 +846,7 @@ ALTER TABLE ONLY rolecall.lines
 ALTER TABLE ONLY rolecall.login_attempts
     ADD CONSTRAINT login_attempts_pkey PRIMARY KEY (digest);
 ALTER TABLE ONLY rolecall.needs
-    ADD CONSTRAINT names_tell_needs_apart UNIQUE (task_id, name);
+    ADD CONSTRAINT names_of_needs_are_distinct UNIQUE (task_id, name);
 ALTER TABLE ONLY rolecall.requests
     ADD CONSTRAINT one_answer_per_caller_and_key PRIMARY KEY (caller, key);
 ALTER TABLE ONLY rolecall.needs
@@ -953,9 +953,9 @@ ALTER INDEX rolecall.finished_tasks_by_parent ATTACH PARTITION rolecall.finished
 ALTER INDEX rolecall.finished_tasks_not_completed ATTACH PARTITION rolecall.finished_tasks_default_state_id_idx;
 ALTER INDEX rolecall.task_events_by_time ATTACH PARTITION rolecall.task_events_default_at_idx;
 ALTER INDEX rolecall.task_events_by_task ATTACH PARTITION rolecall.task_events_default_task_id_idx;
-CREATE TRIGGER nothing_is_deleted_early AFTER DELETE ON rolecall.audit_log REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
-CREATE TRIGGER nothing_is_rewritten BEFORE UPDATE OR TRUNCATE ON rolecall.audit_log FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
-CREATE TRIGGER what_leaves_is_counted_no_more AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
+CREATE TRIGGER forbid_changes BEFORE UPDATE OR TRUNCATE ON rolecall.audit_log FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
+CREATE TRIGGER forbid_early_deletion AFTER DELETE ON rolecall.audit_log REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.protect_audit_log();
+CREATE TRIGGER subtract_deleted_tasks AFTER DELETE ON rolecall.finished_tasks REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION rolecall.uncount_finished();
 ALTER TABLE ONLY rolecall.api_keys
     ADD CONSTRAINT api_keys_person_id_fkey FOREIGN KEY (person_id) REFERENCES rolecall.people(id) ON DELETE CASCADE;
 ALTER TABLE ONLY rolecall.known_browsers

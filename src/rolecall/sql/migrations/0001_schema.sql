@@ -147,7 +147,7 @@ create table rolecall.roles (
     constraint max_payload_bytes_is_between_1_kb_and_64_mb check (
         max_payload_bytes between 1024 and 67108864
     ),
-    constraint only_a_paused_role_says_by_whom_and_until_when check (
+    constraint only_a_paused_role_has_pause_details check (
         paused_at is not null or num_nonnulls(paused_until, paused_by) = 0
     ),
     constraint a_pause_ends_after_it_began check (paused_until > paused_at)
@@ -217,7 +217,7 @@ create table rolecall.key_patterns (
     declared smallint,
     capacity smallint,
     constraint capacities_are_positive check (least(declared, capacity) > 0),
-    constraint somebody_says_a_capacity check (num_nonnulls(declared, capacity) > 0)
+    constraint has_a_capacity check (num_nonnulls(declared, capacity) > 0)
 );
 
 -- The progress of unpark: one row, which the running call locks until its commit, so that only one runs at
@@ -226,7 +226,7 @@ create table rolecall.unpark_pass (
     only_row boolean primary key default true,
     place text collate "C" not null default '',
     next_at timestamptz not null default '-infinity',
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.unpark_pass default values;
 
@@ -297,7 +297,7 @@ as $$
 declare
     v_broken text := case
         when p_task.state not in ('blocked', 'pending', 'running', 'waiting')
-            then 'only_open_states_stand_here'
+            then 'only_open_states'
         when num_nonnulls(p_task.worker_id, p_task.claimed_at, p_task.lease_until, p_task.deadline_at)
             <> case when p_task.state = 'running' then 4 else 0 end
             then 'running_iff_owned_leased_and_bounded'
@@ -411,8 +411,8 @@ create table rolecall.finished_tasks (
     expires_at timestamptz,
     fire_time timestamptz,
     error_group bigint,
-    constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
-    constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
+    constraint only_terminal_states check (state in ('completed', 'failed', 'cancelled')),
+    constraint failed_task_has_an_error check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);
 create table rolecall.finished_tasks_default partition of rolecall.finished_tasks default;
 create index finished_tasks_by_id on rolecall.finished_tasks (id);
@@ -476,13 +476,13 @@ alter table rolecall.finished_counts replica identity full;
 create table rolecall.counted_until (
     only_row boolean primary key default true,
     moment timestamptz not null,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.counted_until (moment) values ('-infinity');
 
 -- The trigger needs a function to exist; `functions/` replaces this one with its real body.
 create function rolecall.uncount_finished() returns trigger language plpgsql as 'begin return null; end';
-create trigger what_leaves_is_counted_no_more
+create trigger subtract_deleted_tasks
 after delete on rolecall.finished_tasks
 referencing old table as gone
 for each statement execute function rolecall.uncount_finished();
@@ -527,7 +527,7 @@ create table rolecall.workers (
     app text,
     release text,
     constraint slots_are_positive check (slots > 0),
-    constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
+    constraint command_is_known check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
@@ -551,7 +551,7 @@ create table rolecall.server_epoch (
     postmaster_started_at timestamptz not null,
     seen_at timestamptz not null,
     clock_steps int not null default 0,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 
 -- Schedules: stored, editable rules that enqueue tasks repeatedly, by an interval or a cron expression.
@@ -620,7 +620,7 @@ create table rolecall.needs (
     on_failure rolecall.need_rule not null,
     outcome rolecall.task_state,
     constraint one_need_per_position primary key (task_id, position),
-    constraint names_tell_needs_apart unique (task_id, name)
+    constraint names_of_needs_are_distinct unique (task_id, name)
 );
 create index needs_by_needed on rolecall.needs (needed_id);
 
@@ -650,10 +650,10 @@ create index audit_log_by_time on rolecall.audit_log (at);
 
 -- The triggers need a function to exist; `functions/` replaces this one with its real body.
 create function rolecall.protect_audit_log() returns trigger language plpgsql as 'begin return null; end';
-create trigger nothing_is_rewritten
+create trigger forbid_changes
 before update or truncate on rolecall.audit_log
 for each statement execute function rolecall.protect_audit_log();
-create trigger nothing_is_deleted_early
+create trigger forbid_early_deletion
 after delete on rolecall.audit_log
 referencing old table as gone
 for each statement execute function rolecall.protect_audit_log();
@@ -762,7 +762,7 @@ create table rolecall.history_until (
     only_row boolean primary key default true,
     began timestamptz not null,
     moment timestamptz not null,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.history_until (began, moment) values ('-infinity', '-infinity');
 
@@ -871,7 +871,7 @@ create table rolecall.error_groups (
     sample_id bigint not null,
     first_release text,
     last_release text,
-    constraint state_is_one_that_operators_know check (state in ('new', 'muted', 'resolved'))
+    constraint state_is_known check (state in ('new', 'muted', 'resolved'))
 );
 create index error_groups_by_time on rolecall.error_groups (last_at, id);
 

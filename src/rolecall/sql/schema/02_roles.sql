@@ -25,7 +25,7 @@ create table rolecall.roles (
     constraint max_payload_bytes_is_between_1_kb_and_64_mb check (
         max_payload_bytes between 1024 and 67108864
     ),
-    constraint only_a_paused_role_says_by_whom_and_until_when check (
+    constraint only_a_paused_role_has_pause_details check (
         paused_at is not null or num_nonnulls(paused_until, paused_by) = 0
     ),
     constraint a_pause_ends_after_it_began check (paused_until > paused_at)

@@ -32,7 +32,7 @@ create table rolecall.key_patterns (
     declared smallint,
     capacity smallint,
     constraint capacities_are_positive check (least(declared, capacity) > 0),
-    constraint somebody_says_a_capacity check (num_nonnulls(declared, capacity) > 0)
+    constraint has_a_capacity check (num_nonnulls(declared, capacity) > 0)
 );
 
 -- The progress of unpark: one row, which the running call locks until its commit, so that only one runs at
@@ -41,6 +41,6 @@ create table rolecall.unpark_pass (
     only_row boolean primary key default true,
     place text collate "C" not null default '',
     next_at timestamptz not null default '-infinity',
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.unpark_pass default values;

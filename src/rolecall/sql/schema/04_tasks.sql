@@ -65,7 +65,7 @@ as $$
 declare
     v_broken text := case
         when p_task.state not in ('blocked', 'pending', 'running', 'waiting')
-            then 'only_open_states_stand_here'
+            then 'only_open_states'
         when num_nonnulls(p_task.worker_id, p_task.claimed_at, p_task.lease_until, p_task.deadline_at)
             <> case when p_task.state = 'running' then 4 else 0 end
             then 'running_iff_owned_leased_and_bounded'

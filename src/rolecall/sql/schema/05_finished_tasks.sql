@@ -34,8 +34,8 @@ create table rolecall.finished_tasks (
     expires_at timestamptz,
     fire_time timestamptz,
     error_group bigint,
-    constraint only_terminal_states_stand_here check (state in ('completed', 'failed', 'cancelled')),
-    constraint a_failed_task_says_why check (state <> 'failed' or error is not null)
+    constraint only_terminal_states check (state in ('completed', 'failed', 'cancelled')),
+    constraint failed_task_has_an_error check (state <> 'failed' or error is not null)
 ) partition by range (finished_at);
 create table rolecall.finished_tasks_default partition of rolecall.finished_tasks default;
 create index finished_tasks_by_id on rolecall.finished_tasks (id);
@@ -99,13 +99,13 @@ alter table rolecall.finished_counts replica identity full;
 create table rolecall.counted_until (
     only_row boolean primary key default true,
     moment timestamptz not null,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.counted_until (moment) values ('-infinity');
 
 -- The trigger needs a function to exist; `functions/` replaces this one with its real body.
 create function rolecall.uncount_finished() returns trigger language plpgsql as 'begin return null; end';
-create trigger what_leaves_is_counted_no_more
+create trigger subtract_deleted_tasks
 after delete on rolecall.finished_tasks
 referencing old table as gone
 for each statement execute function rolecall.uncount_finished();

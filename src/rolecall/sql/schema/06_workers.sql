@@ -38,7 +38,7 @@ create table rolecall.workers (
     app text,
     release text,
     constraint slots_are_positive check (slots > 0),
-    constraint command_is_one_that_workers_know check (command in ('drain', 'decommission')),
+    constraint command_is_known check (command in ('drain', 'decommission')),
     constraint a_command_has_a_time check ((command is null) = (commanded_at is null))
 ) with (fillfactor = 50);
 
@@ -62,5 +62,5 @@ create table rolecall.server_epoch (
     postmaster_started_at timestamptz not null,
     seen_at timestamptz not null,
     clock_steps int not null default 0,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );

@@ -9,6 +9,6 @@ create table rolecall.needs (
     on_failure rolecall.need_rule not null,
     outcome rolecall.task_state,
     constraint one_need_per_position primary key (task_id, position),
-    constraint names_tell_needs_apart unique (task_id, name)
+    constraint names_of_needs_are_distinct unique (task_id, name)
 );
 create index needs_by_needed on rolecall.needs (needed_id);

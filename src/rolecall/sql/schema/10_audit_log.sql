@@ -15,10 +15,10 @@ create index audit_log_by_time on rolecall.audit_log (at);
 
 -- The triggers need a function to exist; `functions/` replaces this one with its real body.
 create function rolecall.protect_audit_log() returns trigger language plpgsql as 'begin return null; end';
-create trigger nothing_is_rewritten
+create trigger forbid_changes
 before update or truncate on rolecall.audit_log
 for each statement execute function rolecall.protect_audit_log();
-create trigger nothing_is_deleted_early
+create trigger forbid_early_deletion
 after delete on rolecall.audit_log
 referencing old table as gone
 for each statement execute function rolecall.protect_audit_log();

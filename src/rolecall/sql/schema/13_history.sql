@@ -30,6 +30,6 @@ create table rolecall.history_until (
     only_row boolean primary key default true,
     began timestamptz not null,
     moment timestamptz not null,
-    constraint there_is_only_one_row check (only_row)
+    constraint has_only_one_row check (only_row)
 );
 insert into rolecall.history_until (began, moment) values ('-infinity', '-infinity');

@@ -18,7 +18,7 @@ create table rolecall.error_groups (
     sample_id bigint not null,
     first_release text,
     last_release text,
-    constraint state_is_one_that_operators_know check (state in ('new', 'muted', 'resolved'))
+    constraint state_is_known check (state in ('new', 'muted', 'resolved'))
 );
 create index error_groups_by_time on rolecall.error_groups (last_at, id);
 
