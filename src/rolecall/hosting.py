@@ -41,8 +41,8 @@ async def running(
                 yield client
                 return
             options = worker_options(read_settings()) if worker is True else worker
-            told = options.pooled if options.pooled is not None else source.pooled()
-            async with _run_worker(Worker(app, dsn, replace(options, pooled=told))):
+            pooled = options.pooled if options.pooled is not None else source.pooled()
+            async with _run_worker(Worker(app, dsn, replace(options, pooled=pooled))):
                 yield client
     finally:
         await asyncio.to_thread(source.detach)

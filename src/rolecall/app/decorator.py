@@ -66,12 +66,12 @@ class TaskDecorator:
     ) -> FunctionHandler[..., R, Callable[..., Awaited[R]]]: ...
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, as said
+    def __call__(  # type: ignore[overload-overlap]  # in this order
         self, function: Callable[Concatenate[C, P], Awaited[R]], /
     ) -> FunctionHandler[P, R, Callable[Concatenate[C, P], Awaited[R]]]: ...
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]  # in this order, as said
+    def __call__(  # type: ignore[overload-overlap]  # in this order
         self, function: Callable[P, Awaited[R]], /
     ) -> FunctionHandler[P, R, Callable[P, Awaited[R]]]: ...
 

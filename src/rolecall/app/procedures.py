@@ -50,9 +50,9 @@ class ProcedureDefinition:
 
     def to_json(self) -> dict[str, object]:
         """Return the declaration as the engine takes it."""
-        said = dict(self.options) | {"name": self.name, "role": self.role, "procedure": self.procedure}
+        document = dict(self.options) | {"name": self.name, "role": self.role, "procedure": self.procedure}
         retry = self.options.get("retry")
-        said |= {"retry": retry.to_json() if retry else None}
-        said |= {"timeout": in_seconds(self.options.get("timeout")), "lease": in_seconds(self.options.get("lease"))}
-        said |= {"expires": in_seconds(self.options.get("expires"))}
-        return {name: value for name, value in said.items() if value is not None}
+        document |= {"retry": retry.to_json() if retry else None}
+        document |= {"timeout": in_seconds(self.options.get("timeout")), "lease": in_seconds(self.options.get("lease"))}
+        document |= {"expires": in_seconds(self.options.get("expires"))}
+        return {name: value for name, value in document.items() if value is not None}

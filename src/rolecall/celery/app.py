@@ -135,15 +135,15 @@ class Celery:
     ) -> str:
         """Declare a schedule from a number of seconds, a timedelta or a crontab, and a signature. Return its name."""
         whole = sig.clone(args, kwargs, **opts)
-        told = name or repr(whole)
-        self.program.periodic[told] = {
+        entry_name = name or repr(whole)
+        self.program.periodic[entry_name] = {
             "task": whole.task,
             "schedule": schedule,
             "args": whole.args,
             "kwargs": whole.kwargs,
             "options": whole.options,
         }
-        return told
+        return entry_name
 
     def send_task(
         self, name: str, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None, **options: Any

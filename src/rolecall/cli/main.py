@@ -72,8 +72,8 @@ def _maker() -> Any:
     return import_with_driver("rolecall.cli.shell").as_command
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"{NAME} {metadata.version(NAME)}")
         raise typer.Exit
 

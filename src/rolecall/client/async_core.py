@@ -141,11 +141,11 @@ class AsyncClientCore:
         `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
         try:
-            asked, connection = task_and_connection(task, args, words, self._app)
+            new_task, connection = task_and_connection(task, args, words, self._app)
         except ContractBroken as error:
             self._teller.emit_misfit(error)
             raise
-        return (await self.enqueue_many([asked], connection=connection))[0]
+        return (await self.enqueue_many([new_task], connection=connection))[0]
 
     async def enqueue_many(
         self, batch: Iterable[NewTask[R]], *, connection: AsyncJoinable | None = None
@@ -156,14 +156,14 @@ class AsyncClientCore:
         except ContractBroken as error:
             self._teller.emit_misfit(error)
             raise
-        wanted = await with_large_values_stored_async(admitted, self._app)
-        if not wanted:
+        new_tasks = await with_large_values_stored_async(admitted, self._app)
+        if not new_tasks:
             return []
-        with nullcontext() if self._tracing is None else self._tracing.trace_enqueue(wanted) as enqueue_trace:
+        with nullcontext() if self._tracing is None else self._tracing.trace_enqueue(new_tasks) as enqueue_trace:
             statements = enqueue.enqueue_chunks(
-                wanted,
+                new_tasks,
                 trace_context=enqueue_trace.trace_context if enqueue_trace else None,
-                is_confidential=has_hidden_values(wanted, self._app),
+                is_confidential=has_hidden_values(new_tasks, self._app),
             )
             await self._declare(connection)
             with self._teller.collect(STORED, joined=connection) as collector:
@@ -171,7 +171,7 @@ class AsyncClientCore:
                     try:
                         chunks = await run_all_async(here, statements, collector)
                     except UnknownRole as error:
-                        suggest_handlers(error, wanted, self._app)
+                        suggest_handlers(error, new_tasks, self._app)
             answers = list(chain.from_iterable(chunks))
             if enqueue_trace is not None:
                 enqueue_trace.note_stored(answers)

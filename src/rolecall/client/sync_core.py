@@ -141,11 +141,11 @@ class ClientCore:
         `greet.using(priority=5)`. Raises InvalidTask, InvalidPayload, ContractBroken, UnknownRole and TypeError.
         """
         try:
-            asked, connection = task_and_connection(task, args, words, self._app)
+            new_task, connection = task_and_connection(task, args, words, self._app)
         except ContractBroken as error:
             self._teller.emit_misfit(error)
             raise
-        return self.enqueue_many([asked], connection=connection)[0]
+        return self.enqueue_many([new_task], connection=connection)[0]
 
     def enqueue_many(self, batch: Iterable[NewTask[R]], *, connection: Joinable | None = None) -> list[Enqueued[R]]:
         """Store a batch of any size, all or nothing. The results are in the order of the batch."""
@@ -154,14 +154,14 @@ class ClientCore:
         except ContractBroken as error:
             self._teller.emit_misfit(error)
             raise
-        wanted = with_large_values_stored(admitted, self._app)
-        if not wanted:
+        new_tasks = with_large_values_stored(admitted, self._app)
+        if not new_tasks:
             return []
-        with nullcontext() if self._tracing is None else self._tracing.trace_enqueue(wanted) as enqueue_trace:
+        with nullcontext() if self._tracing is None else self._tracing.trace_enqueue(new_tasks) as enqueue_trace:
             statements = enqueue.enqueue_chunks(
-                wanted,
+                new_tasks,
                 trace_context=enqueue_trace.trace_context if enqueue_trace else None,
-                is_confidential=has_hidden_values(wanted, self._app),
+                is_confidential=has_hidden_values(new_tasks, self._app),
             )
             self._declare(connection)
             with (
@@ -169,11 +169,11 @@ class ClientCore:
                 self._pools.lend(connection) as here,
             ):
                 if isinstance(here, Foreign):
-                    require_binding(here, wanted, self._app)
+                    require_binding(here, new_tasks, self._app)
                 try:
                     chunks = run_all(here, statements, collector)
                 except UnknownRole as error:
-                    suggest_handlers(error, wanted, self._app)
+                    suggest_handlers(error, new_tasks, self._app)
             answers = list(chain.from_iterable(chunks))
             if enqueue_trace is not None:
                 enqueue_trace.note_stored(answers)

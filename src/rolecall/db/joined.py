@@ -81,11 +81,11 @@ def _refuse_sqlalchemys(connection: object) -> None:
 OWN: WeakSet[object] = WeakSet()
 
 
-def _refusal(connection: object, wanted: type, kinds: str, hint: str) -> ConfigError:
+def _refusal(connection: object, expected: type, kinds: str, hint: str) -> ConfigError:
     kind = type(connection)
     found = f"{kind.__module__}.{kind.__qualname__}"
     return ConfigError(
-        f"needs a {wanted.__module__}.{wanted.__qualname__}, or a connection of {kinds}, not a {found} ({hint})",
+        f"needs a {expected.__module__}.{expected.__qualname__}, or a connection of {kinds}, not a {found} ({hint})",
         variable="connection",
         value=found,
     )

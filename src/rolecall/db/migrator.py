@@ -182,7 +182,7 @@ def pending_sql(conn: Connection, migrations: Migrations = ROLECALL) -> str:
         batch = _first_batch(steps)
         steps = steps[len(batch) :]
         if batch[0].alone:
-            parts += [f"{piece.sql};\n" for said in statements(batch[0].sql) for piece in pieces(conn, said)]
+            parts += [f"{piece.sql};\n" for statement in statements(batch[0].sql) for piece in pieces(conn, statement)]
         parts.append(begin)
         for step in batch:
             sql = "" if step.alone else f"{_text_of(conn, release, step)}\n"

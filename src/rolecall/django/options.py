@@ -31,10 +31,10 @@ class Options:
 
 def options() -> Options:
     """Return the current options. Raises ImproperlyConfigured for an unknown one."""
-    said = getattr(settings, "ROLECALL", {})
+    values = getattr(settings, "ROLECALL", {})
     words = {field.name.upper(): field.name for field in fields(Options)}
-    for word in said:
+    for word in values:
         if word not in words:
             hint = close_to(word, words) or f"; the options are {', '.join(words)}"
             raise ImproperlyConfigured(f"ROLECALL has no option {word!r}{hint}")
-    return Options(**{words[word]: value for word, value in said.items()})
+    return Options(**{words[word]: value for word, value in values.items()})

@@ -3,7 +3,7 @@
 EmbeddedServerError                 a DatabaseError
 ├── BinariesNotFound            .searched
 ├── BinariesUnreachable         .binaries .user .reason
-├── OtherMajor                  .wanted .available
+├── OtherMajor                  .required .available
 ├── DataDirectoryUnusable       .path .reason
 ├── DataDirectoryOfAnotherUser  .path .owner .user
 ├── RootNotSupported            .reason
@@ -50,12 +50,12 @@ class BinariesUnreachable(EmbeddedServerError):
 class OtherMajor(EmbeddedServerError):
     """The binaries of the cluster's major version are not installed."""
 
-    def __init__(self, wanted: int, available: Sequence[int]) -> None:
-        self.wanted, self.available = wanted, tuple(available)
+    def __init__(self, required: int, available: Sequence[int]) -> None:
+        self.required, self.available = required, tuple(available)
         majors = ", ".join(map(str, self.available))
         super().__init__(
-            f"the data directory contains a cluster of Postgres {wanted} (data-{wanted}), but the binaries found"
-            f" are of {majors}; provide Postgres {wanted} (ROLECALL_PG_BIN) or use another data directory"
+            f"the data directory contains a cluster of Postgres {required} (data-{required}), but the binaries found"
+            f" are of {majors}; provide Postgres {required} (ROLECALL_PG_BIN) or use another data directory"
         )
 
 

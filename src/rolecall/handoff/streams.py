@@ -158,8 +158,8 @@ class StreamQueue:
 
     async def push(self, lane: Lane, messages: Sequence[Message], room: int, ahead: int) -> set[int]:
         keys = [lane.key("stream"), lane.key("out"), lane.key("bell"), lane.key("ahead")]
-        said = [part for message in messages for part in (message.task_id, message.encode())]
-        return set(await self._link.run(PUSH, keys, [ahead, room, *said]))
+        arguments = [part for message in messages for part in (message.task_id, message.encode())]
+        return set(await self._link.run(PUSH, keys, [ahead, room, *arguments]))
 
     async def take(self, lanes: Sequence[Lane], most: int) -> list[Entry]:
         return await take_in_turn([partial(self._take, group) for group in group_lanes(lanes, self._link)], most)
@@ -169,8 +169,8 @@ class StreamQueue:
 
     async def ack(self, entries: Sequence[Entry], *, again: bool = False) -> None:
         for (lane, what), group in groupby(sorted(entries, key=_lane_and_stream), _lane_and_stream):
-            said = [part for entry in group for part in (_number(entry), entry.task_id or "")]
-            await self._link.run(ACK, [lane.key(what), lane.key("out")], [int(again), lane.role, *said])
+            arguments = [part for entry in group for part in (_number(entry), entry.task_id or "")]
+            await self._link.run(ACK, [lane.key(what), lane.key("out")], [int(again), lane.role, *arguments])
 
     async def stale(self, lane: Lane, seconds: float) -> list[Entry]:
         parts = ("front", "stream")

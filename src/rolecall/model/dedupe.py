@@ -82,11 +82,11 @@ class Dedupe:
             raise InvalidTask(problem)
 
     def to_json(self) -> dict[str, object]:
-        said: dict[str, object] = {"mode": self.mode}
-        said |= {
+        document: dict[str, object] = {"mode": self.mode}
+        document |= {
             name: value for name in ("scope", "window", "except_chain") if (value := getattr(self, name)) is not None
         }
-        return said if self.merge is None else said | {"merge": self.merge.to_json()}
+        return document if self.merge is None else document | {"merge": self.merge.to_json()}
 
     def _problem(self) -> str | None:
         if self.mode not in MODES:

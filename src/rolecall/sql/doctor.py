@@ -133,7 +133,7 @@ def tables() -> Statement[list[TableAutovacuum]]:
             " relname <> 'tasks' or option ?& array['autovacuum_vacuum_scale_factor', 'autovacuum_vacuum_cost_delay']"
             " from pg_class join pg_namespace as space on space.oid = relnamespace cross join lateral ("
             " select coalesce(jsonb_object_agg(option_name, option_value), '{}') as option"
-            " from pg_options_to_table(reloptions)) as said"
+            " from pg_options_to_table(reloptions)) as option"
             " where space.nspname = 'rolecall' and relkind = 'r' order by relname"
         ),
         read=_each(TableAutovacuum),
@@ -157,7 +157,7 @@ def missing_partitions() -> Statement[list[str]]:
         query=(
             "select parent || ' of ' || day from unnest(array['finished_tasks', 'task_events']) as parent"
             " cross join generate_series(0, 1) as ahead"
-            " cross join lateral (select (rolecall.clock() at time zone 'utc')::date + ahead as day) as wanted"
+            " cross join lateral (select (rolecall.clock() at time zone 'utc')::date + ahead as day) as expected"
             " where not exists (select from rolecall.partitions_of(('rolecall.' || parent)::regclass) as made"
             " where made.begins <= day::timestamp at time zone 'utc' and made.ends > day::timestamp at time zone 'utc')"
             " order by 1"

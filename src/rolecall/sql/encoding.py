@@ -74,8 +74,8 @@ def read_result(text: str | None) -> Any:
 
 
 def _marker(why: str) -> EncodedResult:
-    told = clean_error(why)
-    return EncodedResult(encode({"rolecall": MARK, "why": told}), told)
+    reason = clean_error(why)
+    return EncodedResult(encode({"rolecall": MARK, "why": reason}), reason)
 
 
 def to_plain(value: object, hook: Callable[[Any], object] = encode_value, *, has_plain_keys: bool = False) -> Any:

@@ -155,21 +155,21 @@ def _add_needs(items: Sequence[dict[str, object]], batch: Sequence[NewTask]) -> 
 
 def need_item(need: Need | int | Enqueued | NewTask, earlier: Mapping[int, int], index: int) -> dict[str, object]:
     """Return a need as the engine takes it. `earlier`: the places of earlier tasks of the batch, by `id()`."""
-    said = need if isinstance(need, Need) else Need(need)
-    item: dict[str, object] = {"on_failure": said.on_failure}
-    if said.name is not None:
-        item["name"] = said.name
-    match said.task:
+    need = need if isinstance(need, Need) else Need(need)
+    item: dict[str, object] = {"on_failure": need.on_failure}
+    if need.name is not None:
+        item["name"] = need.name
+    match need.task:
         case NewTask():
-            if id(said.task) not in earlier or said.chain:
+            if id(need.task) not in earlier or need.chain:
                 raise InvalidTask(
                     "a task of the same batch can be needed only by later tasks, and without chain=True", index=index
                 )
-            item["item"] = earlier[id(said.task)]
+            item["item"] = earlier[id(need.task)]
         case Enqueued():
-            item["chain" if said.chain else "task"] = said.task.id
+            item["chain" if need.chain else "task"] = need.task.id
         case _:
-            item["chain" if said.chain else "task"] = said.task
+            item["chain" if need.chain else "task"] = need.task
     return item
 
 

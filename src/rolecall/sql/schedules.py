@@ -42,8 +42,8 @@ def change(name: str, changes: Mapping[str, object], revision: int | None = None
     """Change some fields of a schedule, or store a new one. With a `revision`, raises if the schedule has changed
     since.
     """
-    said = {field: _plain(value) for field, value in changes.items()}
-    return _put({"name": name, **said} | ({} if revision is None else {"revision": revision}))
+    fields = {field: _plain(value) for field, value in changes.items()}
+    return _put({"name": name, **fields} | ({} if revision is None else {"revision": revision}))
 
 
 def ensure(schedules: Iterable[Schedule]) -> Statement[int]:

@@ -54,8 +54,8 @@ def retry(ids: Iterable[int], delays: Sequence[float] | None = None) -> Statemen
 def handlers_of(ids: Sequence[int]) -> Statement[dict[int, str]]:
     """Return the handlers of these tasks, by id."""
     return Statement(
-        query="select task.id, task.handler from unnest(%s::bigint[]) as wanted (id)"
-        " cross join lateral (select * from rolecall.all_tasks as one where one.id = wanted.id offset 0) as task",
+        query="select task.id, task.handler from unnest(%s::bigint[]) as given (id)"
+        " cross join lateral (select * from rolecall.all_tasks as one where one.id = given.id offset 0) as task",
         params=(list(ids),),
         read=dict,
     )

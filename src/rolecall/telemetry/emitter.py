@@ -28,7 +28,7 @@ class Emits(Protocol):
     @property
     def event_types(self) -> frozenset[EventType]: ...
 
-    def emit(self, told: Sequence[Emission]) -> None: ...
+    def emit(self, emissions: Sequence[Emission]) -> None: ...
 
 
 class Emitter:
@@ -54,14 +54,14 @@ class Emitter:
         self._single_event_types = logged.union(*(mailbox.event_types for mailbox in self._mailboxes))
         self.event_types = frozenset(EventType) if self._tallies else self._single_event_types
 
-    def emit(self, told: Sequence[Emission]) -> None:
+    def emit(self, emissions: Sequence[Emission]) -> None:
         """Pass events on, in order, from any thread. Returns immediately and never raises.
 
         The sequence must not be changed afterwards.
         """
         for tally in self._tallies:
-            tally.add(told)
-        events = events_of(told, self._single_event_types)
+            tally.add(emissions)
+        events = events_of(emissions, self._single_event_types)
         if events and self._log_sink is not None:
             self._log_sink.emit_all(events)
         for mailbox in self._mailboxes:
@@ -96,8 +96,8 @@ class UntilCommit:
         """The event types that any sink wants."""
         return self._emitter.event_types
 
-    def emit(self, told: Sequence[Emission]) -> None:
-        self._emissions.extend(told)
+    def emit(self, emissions: Sequence[Emission]) -> None:
+        self._emissions.extend(emissions)
 
     def release(self) -> None:
         """Emit the stored events after the commit."""

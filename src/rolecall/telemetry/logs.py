@@ -64,10 +64,10 @@ class TextLines(logging.Formatter):
         level = "" if record.levelno == logging.INFO else f"{record.levelname} "
         shown = _fields(record)
         shown.pop(FACTS, None)
-        told = shown.pop(TRACEBACK, None)
+        traceback = shown.pop(TRACEBACK, None)
         fields = "".join(f" {name}={_format_value(value)}" for name, value in shown.items())
         line = f"{_at(record)} {level}[{_place(record)}] {record.getMessage()}{fields}"
-        traces = [*_trace(self, record), *([str(told)] if told is not None and self._tracebacks else [])]
+        traces = [*_trace(self, record), *([str(traceback)] if traceback is not None and self._tracebacks else [])]
         return "\n".join((_escape(line), *map(_indent, traces)))
 
 

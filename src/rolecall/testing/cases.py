@@ -18,10 +18,10 @@ from rolecall.testing.clock import Clock
 from rolecall.testing.databases import clone, prepare
 from rolecall.testing.draining import Drained, drain_sync
 from rolecall.testing.enqueued import assert_enqueued, assert_not_enqueued
+from rolecall.testing.expectation import AnyHandler
 from rolecall.testing.in_transaction import inline
 from rolecall.testing.schedules import Fired, fire_schedules
 from rolecall.testing.servers import of_this_process, template_of_this_process
-from rolecall.testing.wanted import AnyHandler
 from rolecall.worker.options import WorkerOptions
 
 

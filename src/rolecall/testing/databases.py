@@ -118,21 +118,21 @@ def url_of(database: object, driver: str | None = None) -> str:
 
     `database` is anything that `dsn_of` accepts.
     """
-    said = conninfo_to_dict(dsn_of(database))
+    parameters = conninfo_to_dict(dsn_of(database))
     user, password, host, port, name = (
-        quote(str(said.pop(word, None) or ""), safe="") for word in ("user", "password", "host", "port", "dbname")
+        quote(str(parameters.pop(word, None) or ""), safe="") for word in ("user", "password", "host", "port", "dbname")
     )
     if host.startswith("%2F"):  # the directory of a Unix socket
-        said["host"], host = unquote(host), ""
+        parameters["host"], host = unquote(host), ""
     if port and not host:
-        said["port"], port = port, ""
+        parameters["port"], port = port, ""
     who = f"{user}:{password}@" if password else f"{user}@" if user else ""
     where = f"{host}:{port}" if port else host
-    if said.get("sslmode") == "disable":  # without TLS, the default works
-        del said["sslmode"]
-    if driver == "asyncpg" and "sslmode" in said:
-        said["ssl"] = said.pop("sslmode")
-    rest = f"?{urlencode(said)}" if said else ""
+    if parameters.get("sslmode") == "disable":  # without TLS, the default works
+        del parameters["sslmode"]
+    if driver == "asyncpg" and "sslmode" in parameters:
+        parameters["ssl"] = parameters.pop("sslmode")
+    rest = f"?{urlencode(parameters)}" if parameters else ""
     return f"postgresql{f'+{driver}' if driver else ''}://{who}{where}/{name}{rest}"
 
 

@@ -13,7 +13,7 @@ from rolecall.model.transactions import AsyncJoinable, Joinable
 from rolecall.sql.statement import Statement
 from rolecall.sql.tasks import TASK_COLUMNS, read_task
 from rolecall.testing.asking import is_async, run_query, run_query_async
-from rolecall.testing.wanted import AnyHandler, Expectation, read_expectation
+from rolecall.testing.expectation import AnyHandler, Expectation, read_expectation
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -75,7 +75,7 @@ class Requires:
         actor = replace(caller.actor, via=self.via)
         if self.scope is not None and not caller.scope.includes(self.scope):
             route = f"{request.method} {request.scope['route'].path}"
-            about = {"asked": route, "needs": self.scope.value, "has": caller.scope.value}
+            about = {"requested": route, "needs": self.scope.value, "has": caller.scope.value}
             note_refusal(request, "scopes.refused", about, actor)
             raise NotAllowed(
                 f"this needs the scope {self.scope.value!r}, but {caller.actor.name!r} has {caller.scope.value!r}"

@@ -254,14 +254,14 @@ class MadeKey(ShownKey):
 
 
 @router.post("/api-keys", status_code=201)
-async def create_key(asked: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
+async def create_key(request: KeyRequest, services: Enters, caller: KnownCaller) -> MadeKey:
     """Create an API key for the caller. Requires a login, so that no key can renew itself."""
     if caller.person_id is None or caller.key_id is not None:
         raise NotAllowed("only a person who has logged in can create an API key, not another key")
-    scope = asked.scope or caller.scope
+    scope = request.scope or caller.scope
     if not caller.scope.includes(scope):
         raise NotAllowed(f"a key cannot have more rights than its creator, whose scope is {caller.scope.value!r}")
-    made: NewApiKey = await services.keys.create(asked.name, scope, asked.days, person_id=caller.person_id)
+    made: NewApiKey = await services.keys.create(request.name, scope, request.days, person_id=caller.person_id)
     return MadeKey(**_key(made.key), api_key=made.secret)
 
 

@@ -181,9 +181,9 @@ class Producer:
         asks = False
         while not self._is_closing:
             now = self._continues_at = monotonic()
-            asked, asks = asks, self._claims.polls_due_times and self._pace.is_slow(now)
+            asked_before, asks = asks, self._claims.polls_due_times and self._pace.is_slow(now)
             due = await self._claims.next_due() if asks else None
-            if asked and due == 0:
+            if asked_before and due == 0:
                 return
             delay = self._pace.next_delay(now, next_due=due)
             self._continues_at = monotonic() + delay

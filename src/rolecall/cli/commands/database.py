@@ -58,18 +58,20 @@ def psql(
 
 def without_password(dsn: str, passfile: Path | None = None) -> str:
     """Return the DSN without its password, as a URL if it can be written as one, and with a passfile if given."""
-    said = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name not in SECRETS}
+    parameters = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if name not in SECRETS}
     if passfile is not None:
-        said["passfile"] = str(passfile)
-    if "," in said.get("host", ""):
-        return make_conninfo(**said)
-    is_socket = said.get("host", "/").startswith("/")
-    host = "" if is_socket else said["host"]
-    place = (f"[{host}]" if ":" in host else host) + (f":{said['port']}" if host and "port" in said else "")
-    user = f"{quote(said['user'], safe='')}@" if "user" in said else ""
+        parameters["passfile"] = str(passfile)
+    if "," in parameters.get("host", ""):
+        return make_conninfo(**parameters)
+    is_socket = parameters.get("host", "/").startswith("/")
+    host = "" if is_socket else parameters["host"]
+    place = (f"[{host}]" if ":" in host else host) + (f":{parameters['port']}" if host and "port" in parameters else "")
+    user = f"{quote(parameters['user'], safe='')}@" if "user" in parameters else ""
     in_url = ("user", "dbname") if is_socket else IN_THE_URL
-    rest = urlencode({name: value for name, value in said.items() if name not in in_url}, safe="/", quote_via=quote)
-    return f"postgresql://{user}{place}/{quote(said.get('dbname', ''), safe='')}" + (f"?{rest}" if rest else "")
+    rest = urlencode(
+        {name: value for name, value in parameters.items() if name not in in_url}, safe="/", quote_via=quote
+    )
+    return f"postgresql://{user}{place}/{quote(parameters.get('dbname', ''), safe='')}" + (f"?{rest}" if rest else "")
 
 
 def _passfile(shell: Shell) -> Path | None:

@@ -53,8 +53,8 @@ def _in_file(place: str, *, ready: bool) -> str | None:
 
 def _at_url(place: str, *, ready: bool) -> str | None:
     """Return what is wrong with the worker at this address, or None."""
-    asked = READY if ready else ALIVE
-    url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + asked
+    path = READY if ready else ALIVE
+    url = place if urlsplit(place).path.strip("/") else place.rstrip("/") + path
     try:
         with urllib.request.urlopen(url, timeout=PATIENCE):  # noqa: S310 - the user chooses the URL
             return None

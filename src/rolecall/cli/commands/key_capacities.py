@@ -61,7 +61,7 @@ def reset(shell: Shell, pattern: Pattern) -> None:
 
 
 def _print_page(page: Page[KeyCapacity]) -> None:
-    rows = ((said.pattern, said.capacity, said.declared, said.set_to) for said in page.items)
+    rows = ((each.pattern, each.capacity, each.declared, each.set_to) for each in page.items)
     print_table(COLUMNS, rows, "no capacities: all keys have a capacity of 1")
     if page.next_cursor is not None:
         print_line(f"more: --after {page.next_cursor}")

@@ -132,14 +132,14 @@ def _point(at: datetime, width: int, known_bin: StoredBin | None, known: tuple[d
         at=at, completed=0, failed=0, cancelled=0, retried=0, ready=None, running=None,
         longest_wait=None, longest_run=None, waits={}, runs={},
     )  # fmt: skip
-    told = seconds > 0 and at >= since
+    is_known = seconds > 0 and at >= since
     return HistoryPoint(
         at=at,
         seconds=seconds,
-        completed=found.completed if told else None,
-        failed=found.failed if told else None,
-        cancelled=found.cancelled if told else None,
-        retried=found.retried if told else None,
+        completed=found.completed if is_known else None,
+        failed=found.failed if is_known else None,
+        cancelled=found.cancelled if is_known else None,
+        retried=found.retried if is_known else None,
         waiting=durations_of(found.waits, found.longest_wait),
         running=durations_of(found.runs, found.longest_run),
         ready_tasks=found.ready,

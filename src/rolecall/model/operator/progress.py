@@ -184,10 +184,10 @@ def _by_handler(parent: TreeParent) -> dict[str, list[ChildCount]]:
 
 
 def _expected(root: TreeParent) -> dict[str, int]:
-    said = (root.info or {}).get(EXPECTED)
-    if not isinstance(said, Mapping):
+    expected = (root.info or {}).get(EXPECTED)
+    if not isinstance(expected, Mapping):
         return {}
-    return {handler: number for handler, number in said.items() if type(number) is int and number > 0}
+    return {handler: number for handler, number in expected.items() if type(number) is int and number > 0}
 
 
 def _ended(broods: Iterable[ChildCount]) -> int:
@@ -240,8 +240,8 @@ def _infos(parents: Sequence[TreeParent]) -> dict[int, dict[str, Any]]:
     infos: dict[int, dict[str, Any]] = {}
     below: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
     for task in reversed(parents):
-        told = sum_up(task.children_info or {}, task.facts, below.get(task.id, ())) if task.counting else {}
-        infos[task.id] = {**(told or task.children_info or {}), **(task.info or {})}
+        totals = sum_up(task.children_info or {}, task.facts, below.get(task.id, ())) if task.counting else {}
+        infos[task.id] = {**(totals or task.children_info or {}), **(task.info or {})}
         if task.parent_id is not None:
             below.setdefault(task.parent_id, []).append((task.id, infos[task.id]))
     return infos

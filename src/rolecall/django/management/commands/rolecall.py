@@ -34,8 +34,8 @@ class Command(BaseCommand):
         django = CommandParser(add_help=False, allow_abbrev=False)
         django.add_argument("--settings")
         django.add_argument("--pythonpath")
-        said, words = django.parse_known_args(argv[2:])
-        prepare(sys.path[:2] if said.pythonpath else sys.path[:1])
+        options, words = django.parse_known_args(argv[2:])
+        prepare(sys.path[:2] if options.pythonpath else sys.path[:1])
         leave(run(filled_in(words)))
 
     def add_arguments(self, parser: CommandParser) -> None:

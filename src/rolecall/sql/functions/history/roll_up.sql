@@ -357,7 +357,7 @@ begin
         select jsonb_agg(jsonb_build_object(
             'pid', session.pid, 'user_name', session.usename, 'hidden',
             session.state is null or session.state = 'disabled', 'running', session.state not like 'idle%',
-            'began', session.xact_start, 'asked', greatest(session.xact_start, session.query_start)
+            'began', session.xact_start, 'active', greatest(session.xact_start, session.query_start)
         ))
         from pg_catalog.pg_stat_activity as session
         where session.datid = v_database and session.pid <> pg_backend_pid()
@@ -378,10 +378,10 @@ begin
     )
     select
         (select max(held.virtualtransaction) from held where held.pid = session.pid), session.user_name,
-        case when session.hidden then null when hand.writes then session.began else session.asked end,
+        case when session.hidden then null when hand.writes then session.began else session.active end,
         false, 'session ' || session.pid
     from jsonb_to_recordset(v_sessions) as session (
-        pid int, user_name name, hidden boolean, running boolean, began timestamptz, asked timestamptz
+        pid int, user_name name, hidden boolean, running boolean, began timestamptz, active timestamptz
     )
     cross join lateral (select bool_or(held.writes) as writes from held where held.pid = session.pid) as hand
     where case when session.hidden then hand.writes is not null else hand.writes is true

@@ -48,24 +48,24 @@ set enable_seqscan = off
 as $$
 declare
     v_all bigint[] := rolecall.with_open_descendants(p_ids);
-    v_asked bigint[];
+    v_requested bigint[];
     v_losses jsonb;
     v_returned record;
 begin
     perform rolecall.hold_tasks(v_all);
-    v_asked := rolecall.request_cancellation(v_all);
+    v_requested := rolecall.request_cancellation(v_all);
     select jsonb_agg(jsonb_build_object('id', task.id, 'reason', 'cancelled')) into v_losses
     from rolecall.tasks as task
     where task.id = any(v_all) and task.state <> 'running';
     select * into v_returned from rolecall.return_tasks(v_losses);
     v_all := rolecall.with_open_descendants(v_all);
-    if exists (select from rolecall.tasks where id = any(v_all) and id <> all(v_asked)) then
+    if exists (select from rolecall.tasks where id = any(v_all) and id <> all(v_requested)) then
         perform rolecall.refuse('RC090', 'a task appeared or was claimed while this call waited for locks');
     end if;
     perform rolecall.conclude(v_returned.endings, v_returned.keys);
     return query
     select given.id, case
-        when given.id = any(v_asked) then 'requested'
+        when given.id = any(v_requested) then 'requested'
         when given.id = any(v_returned.ids) then 'cancelled'
         when exists (select from rolecall.find_finished(array[given.id])) then 'finished'
         else 'missing'

@@ -103,11 +103,11 @@ begin
                 'RC041', format('%s: only SQL handlers can have hooks', v_item.name)
             );
         end if;
-        perform rolecall.require_procedure(v_item.name, said.procedure, said.is_hook)
+        perform rolecall.require_procedure(v_item.name, hook.procedure, hook.is_hook)
         from (
             values (v_item.procedure, false), (v_item.before, true), (v_item.after, true)
-        ) as said (procedure, is_hook)
-        where said.procedure is not null;
+        ) as hook (procedure, is_hook)
+        where hook.procedure is not null;
     end loop;
 end
 $$;

@@ -333,17 +333,17 @@ as $$
         order by task.id desc
         limit 1000
     ),
-    told as (
+    last_error as (
         select line.role, line.handler, mode() within group (order by sample.error) as error
         from sample
         join rolecall.lines as line on line.id = sample.line_id
         group by line.role, line.handler
     )
     select failing.role, failing.handler, failing.failed, failing.ended, failing.share,
-        coalesce(streak.began, span.since), span.since, span.until, told.error
+        coalesce(streak.began, span.since), span.since, span.until, last_error.error
     from failing
     cross join span
-    left join told using (role, handler)
+    left join last_error using (role, handler)
     cross join lateral (
         select min(minute.at) filter (where minute.at > coalesce(minute.healthy_at, '-infinity')) as began
         from (
@@ -392,10 +392,10 @@ as $$
         group by 1, 2
     ),
     level as (
-        select asked.role, pool.number, coalesce(own.ready, 0)::float8 / pool.samples as ready
+        select given.role, pool.number, coalesce(own.ready, 0)::float8 / pool.samples as ready
         from slot as pool
-        cross join unnest(p_roles) as asked (role)
-        left join slot as own on own.role = asked.role and own.number = pool.number
+        cross join unnest(p_roles) as given (role)
+        left join slot as own on own.role = given.role and own.number = pool.number
         where pool.role = '' and pool.samples > 0
     ),
     step as (

@@ -11,9 +11,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
     with counted as (
-        select asked.role, asked.handler, part.bucket, sum(part.number)::bigint as number,
+        select given.role, given.handler, part.bucket, sum(part.number)::bigint as number,
             max(bin.longest) as longest
-        from unnest(p_roles, p_handlers) as asked (role, handler)
+        from unnest(p_roles, p_handlers) as given (role, handler)
         cross join rolecall.history_stretches(3600, p_from, p_until) as stretch
         cross join lateral (
             select
@@ -21,8 +21,8 @@ as $$
                 case p_what when 'wait' then one.wait_counts else one.run_counts end as counts,
                 case p_what when 'wait' then one.longest_wait else one.longest_run end as longest
             from rolecall.history as one
-            where one.role = asked.role and one.width = stretch.width and one.at >= stretch.since
-                and one.at < stretch.until and (asked.handler is null or one.handler = asked.handler)
+            where one.role = given.role and one.width = stretch.width and one.at >= stretch.since
+                and one.at < stretch.until and (given.handler is null or one.handler = given.handler)
             offset 0
         ) as bin
         cross join lateral unnest(bin.buckets, bin.counts) as part (bucket, number)

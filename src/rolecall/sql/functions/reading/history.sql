@@ -14,20 +14,20 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
-    with told as materialized (
+    with bins as materialized (
         select bin.*
         from rolecall.history_until
-        cross join lateral unnest(array['', p_role]) as asked (role)
-        cross join lateral rolecall.history_bins(asked.role, p_width, p_source, p_from, moment) as bin
-        where asked.role is not null
+        cross join lateral unnest(array['', p_role]) as given (role)
+        cross join lateral rolecall.history_bins(given.role, p_width, p_source, p_from, moment) as bin
+        where given.role is not null
     )
     select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0),
         coalesce(own.retried, 0),
         coalesce(own.ready, 0)::float8 / nullif(pool.samples, 0),
         coalesce(own.running, 0)::float8 / nullif(pool.samples, 0),
         own.longest_wait, own.longest_run, own.wait_buckets, own.wait_counts, own.run_buckets, own.run_counts
-    from told as pool
-    left join told as own on own.at = pool.at and own.role = coalesce(p_role, '')
+    from bins as pool
+    left join bins as own on own.at = pool.at and own.role = coalesce(p_role, '')
     where pool.role = ''
     order by pool.at
 $$;

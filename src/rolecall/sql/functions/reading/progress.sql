@@ -54,7 +54,7 @@ as $$
         join rolecall.lines as line on line.id = line_id
         group by parent_id
     ),
-    told as (
+    reports as (
         select parent_id,
             jsonb_object_agg(key, jsonb_build_object('sum', total, 'last', last, 'last_id', last_id)) as facts
         from (
@@ -76,11 +76,11 @@ as $$
     select parent.id, parent.parent_id, parent.depth, line.role, line.handler, parent.state,
         parent.state in ('running', 'waiting') or (parent.is_parent and parent.state = 'pending'),
         parent.counting, parent.serial,
-        parent.info, parent.children_info, coalesce(counted.children, '[]'), coalesce(told.facts, '{}')
+        parent.info, parent.children_info, coalesce(counted.children, '[]'), coalesce(reports.facts, '{}')
     from parent
     join rolecall.lines as line on line.id = parent.line_id
     left join counted on counted.parent_id = parent.id
-    left join told on told.parent_id = parent.id
+    left join reports on reports.parent_id = parent.id
     order by parent.depth, parent.id
 $$;
 

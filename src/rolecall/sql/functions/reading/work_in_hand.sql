@@ -10,12 +10,12 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
     select task.id, task.worker_id, line.role, line.handler, task.key, task.attempt, task.started_at
-    from unnest(p_worker_ids) as asked (worker_id)
+    from unnest(p_worker_ids) as given (worker_id)
     cross join lateral (
         select running.id, running.worker_id, running.line_id, running.key, running.attempt,
             running.started_at
         from rolecall.tasks as running
-        where running.worker_id = asked.worker_id and running.state = 'running'
+        where running.worker_id = given.worker_id and running.state = 'running'
             and running.started_at is not null
         order by running.started_at, running.id
         limit p_most

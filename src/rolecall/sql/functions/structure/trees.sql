@@ -193,19 +193,19 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_asked bigint[];
+    v_requested bigint[];
 begin
-    with asked as (
+    with requested as (
         update rolecall.tasks as task
         set cancel_requested_at = coalesce(task.cancel_requested_at, rolecall.clock())
         where task.id = any(p_ids) and task.state = 'running'
         returning task.id, task.worker_id
     ),
-    told as (
-        select rolecall.notify('rolecall_cancel', worker_id::text) from asked group by worker_id
+    notified as (
+        select rolecall.notify('rolecall_cancel', worker_id::text) from requested group by worker_id
     )
-    select array_agg(asked.id) into v_asked from asked, (select count(*) from told) as every;
-    return coalesce(v_asked, '{}');
+    select array_agg(requested.id) into v_requested from requested, (select count(*) from notified) as every;
+    return coalesce(v_requested, '{}');
 end
 $$;
 
