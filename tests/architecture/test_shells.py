@@ -106,7 +106,6 @@ MISSING: dict[str, dict[str, str]] = {
         "overview.show": "/api/doctor, /api/tasks/capacity and /api/tasks/history return the parts, with separate rights",
         "people.get": PEOPLE,
         "people.remove": PEOPLE,
-        "people.set_password": PEOPLE,
         "people.unlock": PEOPLE,
         "scaling.leaving_pods": LEAVING,
         "schedules.put": "PUT changes one by its id, POST creates one",

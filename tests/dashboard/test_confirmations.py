@@ -23,6 +23,7 @@ AT_ONCE = {
     "/keys/resume",
     "/keys/set",
     "/logout",
+    "/password",
     "/roles/{name}/pause",
     "/roles/{name}/resume",
     "/schedules/new",

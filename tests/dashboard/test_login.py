@@ -169,3 +169,26 @@ def test_next_parameter_never_leads_to_another_host(root: str, start: str, rest:
 @pytest.mark.parametrize("wanted", ["/", "/tasks", "/tasks?state=failed&text=a%20b", "/tasks/7#log"])
 def test_next_parameter_can_lead_to_any_dashboard_page(wanted: str) -> None:
     assert own_address("", wanted) == wanted
+
+
+@pytest.mark.parametrize(
+    ("current", "again", "sentence"),
+    [
+        (PASSWORD, "a new password", "Your password has changed."),
+        (PASSWORD, "a newer password", "The new passwords differ."),
+        ("a wrong password", "a new password", "The current password is wrong."),
+    ],
+)
+async def test_person_changes_their_password_on_the_page_of_sessions(
+    door: Door, current: str, again: str, sentence: str
+) -> None:
+    await door.person()
+    await log_in(door)
+    form = (await door.client.get("/sessions")).text
+    fields = {"current": current, "new": "a new password", "again": again}
+
+    answer = await door.client.post("/password", data=fields, headers={"origin": SITE})
+    page = await door.client.get(answer.headers["location"])
+
+    assert 'action="/password"' in form
+    assert sentence in page.text

@@ -86,7 +86,7 @@ async def test_rejected_scope_is_recorded_with_the_caller_and_the_request(door: 
     event = await written(door, "scopes.refused")
 
     assert event.actor.startswith("read (API key ")
-    assert event.detail == {"asked": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
+    assert event.detail == {"requested": "GET /api/keys/{key_id:int}", "needs": "admin", "has": "read"}
 
 
 async def test_many_guesses_are_recorded_in_a_few_rows_with_their_number(door: Door) -> None:

@@ -63,12 +63,14 @@ class Access(Protocol):
 
 
 class SessionOpener(Protocol):
-    """Opens sessions by name and password."""
+    """Opens sessions by name and password, and changes passwords."""
 
     @property
     def seconds(self) -> int: ...
 
     async def open(self, request: Request, name: str, password: str) -> Session: ...
+
+    async def change_password(self, request: Request, caller: Caller, current: str, new: str) -> Session: ...
 
     async def close(self, request: Request, caller: Caller) -> None: ...
 

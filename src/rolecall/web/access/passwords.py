@@ -26,10 +26,15 @@ def hash_password(password: str) -> str:
 
 
 class Passwords:
-    """Verifies passwords in threads, at most two at once, because each uses a CPU and much memory."""
+    """Hashes and verifies passwords in threads, at most two at once, because each uses a CPU and much memory."""
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def hash(self, password: str) -> str:
+        """Return the hash of a new password. Raises ConfigError (see `hash_password`)."""
+        async with self._turns:
+            return await asyncio.to_thread(hash_password, password)
 
     async def fits(self, password: str, password_hash: str | None) -> bool:
         """Return whether the password fits. Without a hash, return False after the same time."""

@@ -29,11 +29,14 @@ audit_router = api_router(prefix="/api/audit", tags=["audit"])
 PRINTABLE = r"^[^\x00-\x1f]*$"
 
 
+Password = Annotated[str, Field(max_length=LONGEST, json_schema_extra={"format": "password"})]
+
+
 class Login(Body):
     """A person's credentials."""
 
     name: str = Field(max_length=LONGEST_NAME, pattern=PRINTABLE)
-    password: str = Field(max_length=LONGEST, json_schema_extra={"format": "password"})
+    password: Password
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,25 @@ async def log_out(request: Request, response: Response, caller: KnownCaller) -> 
     """End the session of the request, if it has one."""
     await state_of(request).logins.close(request, caller)
     forget_session(request, response)
+
+
+class NewPassword(Body):
+    """The caller's present password, and the one that replaces it."""
+
+    current: Password
+    new: Password
+
+
+@login_router.post("/password", status_code=204, response_model=None)
+async def change_password(request: Request, response: Response, caller: KnownCaller, shown: NewPassword) -> None:
+    """Change the caller's own password, end all their sessions, and open a new one, stored in a cookie.
+
+    401 for a wrong current password, 429 after too many of them.
+    """
+    require_cookies(request)
+    logins = state_of(request).logins
+    session = await logins.change_password(request, caller, shown.current, shown.new)
+    set_session_cookie(request, response, session, logins.seconds)
 
 
 @login_router.get("/me")
