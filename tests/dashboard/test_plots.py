@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
+import pytest
 
 from rolecall.model.audit import StoredAuditEvent
 from rolecall.model.operator.access import Scope
 from rolecall.model.operator.history import History, HistoryPoint
 from rolecall.model.operator.insight import RegisteredWorker
-from rolecall.web.dashboard.presenters.charts import marks_of
+from rolecall.web.dashboard.presenters.charts import charts_of, marks_of
 from tests.dashboard.reading import read, shown
 from tests.sql.engine import Engine
 from tests.web.doors import Door
@@ -70,6 +71,33 @@ def test_marks_from_before_the_plot_are_left_out() -> None:
 
     assert marks_of(HISTORY, [event], [replace(WORKER, started_at=event.at)]) == []
     assert [mark.text for mark in marks_of(HISTORY, [replace(event, at=BEGIN)], [])] == ["ada resumed role mail"]
+
+
+def test_earlier_history_is_a_line_at_the_same_times() -> None:
+    """The earlier history has longer steps."""
+    points = [replace(POINT, at=BEGIN + timedelta(minutes=each), completed=0) for each in range(12)]
+    past = [
+        replace(POINT, at=BEGIN - timedelta(days=1) + timedelta(minutes=10 * each), seconds=600.0, completed=600 * each)
+        for each in (0, 1)
+    ]
+    earlier = replace(HISTORY, step_seconds=600, points=past)
+
+    speed = charts_of(replace(HISTORY, points=points), earlier={1: earlier})[0]
+
+    assert [each["label"] for each in speed["series"]] == ["completed", "yesterday"]
+    assert speed["series"][1]["values"] == [0.0] * 10 + [1.0] * 2
+
+
+@pytest.mark.parametrize("path", ["/", "/roles/sums"])
+async def test_plots_show_yesterday_and_last_week_on_request(pool: Engine, http: httpx2.AsyncClient, path: str) -> None:
+    finish_tasks(pool)
+
+    plain = await http.get(path)
+    compared = await http.get(path, params={"compare": 1})
+
+    assert 'href="' + path + '?compare=1"' in plain.text
+    assert "yesterday" not in plain.text.replace("Show yesterday", "")
+    assert compared.text.count("p95 last week") >= 2
 
 
 async def test_pause_is_marked_in_the_plots_of_all_roles_and_of_its_role(door: Door, pool: Engine) -> None:

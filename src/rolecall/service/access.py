@@ -22,7 +22,7 @@ from rolecall.model.errors import (
     TooManyRequests,
 )
 from rolecall.model.operator.access import ApiKey, Credentials, LoginAttempt, LoginLimits, NewApiKey, Person, Scope
-from rolecall.service.arguments import require_name
+from rolecall.service.arguments import require_between, require_name
 from rolecall.service.database import Database
 from rolecall.sql import access
 
@@ -68,8 +68,7 @@ class Keys:
         A person's key is deleted along with the person.
         """
         require_name(name)
-        if days is not None and not 1 <= days <= MOST_DAYS:
-            raise ConfigError(f"must be 1 to {MOST_DAYS}, got {days}", variable="days", value=days)
+        require_between("days", 1 if days is None else days, 1, MOST_DAYS)
         secret = new_secret("rk")
         given = (name, scope, secret[:PREFIX], digest_of(secret), days)
         key_id = await self._database.act(

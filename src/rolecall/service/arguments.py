@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from rolecall.model.errors import ConfigError, RoleNotFound, UnknownRole
@@ -27,9 +27,19 @@ def require_name(name: str) -> None:
 
 def require_page(limit: int) -> None:
     """Raise ConfigError for an invalid page length."""
-    if not 1 <= limit <= LONGEST_PAGE:
-        problem = f"must be 1 to {LONGEST_PAGE}, got {limit}"
-        raise ConfigError(problem, variable="limit", value=limit)
+    require_between("limit", limit, 1, LONGEST_PAGE)
+
+
+def require_one_of(name: str, value: int, allowed: Collection[int]) -> None:
+    """Raise ConfigError for an argument that is not one of a few."""
+    if value not in allowed:
+        raise ConfigError(f"must be one of {', '.join(map(str, allowed))}, got {value}", variable=name, value=value)
+
+
+def require_between(name: str, value: float, least: float, most: float) -> None:
+    """Raise ConfigError for an argument outside a range."""
+    if not least <= value <= most:
+        raise ConfigError(f"must be {least:.10g} to {most:.10g}, got {value:.10g}", variable=name, value=value)
 
 
 def require_valid_filter(which: TaskFilter) -> None:

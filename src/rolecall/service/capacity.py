@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from rolecall.maintenance.cron import upcoming
-from rolecall.model.errors import ConfigError
 from rolecall.model.operator.capacity import PlanRequest, RoleCapacity, RolePlan, look_back, plan
 from rolecall.model.schedules import StoredSchedule
-from rolecall.service.arguments import role_not_found
+from rolecall.service.arguments import require_between, role_not_found
 from rolecall.service.database import Database
 from rolecall.service.insight import Insight
 from rolecall.sql import capacity, schedules
@@ -64,11 +63,6 @@ def _hours_of_runs(schedule: StoredSchedule, present: datetime, hours: int) -> I
 
 
 def _check(terms: PlanRequest) -> None:
-    _between("hours", terms.hours, 1, MOST_HOURS)
-    _between("workers", 0 if terms.workers is None else terms.workers, 0, MOST_WORKERS)
-    _between("target_wait_s", 1 if terms.target_wait_s is None else terms.target_wait_s, 0.001, LONGEST_WAIT)
-
-
-def _between(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ConfigError(f"must be {least:g} to {most:g}, got {value:g}", variable=name, value=value)
+    require_between("hours", terms.hours, 1, MOST_HOURS)
+    require_between("workers", 0 if terms.workers is None else terms.workers, 0, MOST_WORKERS)
+    require_between("target_wait_s", 1 if terms.target_wait_s is None else terms.target_wait_s, 0.001, LONGEST_WAIT)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.audit import AuditFilter, StoredAuditEvent
-from rolecall.model.errors import ConfigError
 from rolecall.model.operator.capacity import RoleCapacity, workers_needed
 from rolecall.model.operator.history import Durations, History
 from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.model.operator.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
 from rolecall.service import alerts
+from rolecall.service.arguments import require_one_of
 from rolecall.service.audit import Audit
 from rolecall.service.capacity import Capacity
 from rolecall.service.database import Database
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rolecall.app.declarations import AppCheck
 
 HOUR = 60
+DAYS_AGO = (1, 7)
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 MINUTE = 60
 LATEST_POINTS = 10
@@ -69,6 +70,11 @@ class Overview:
         self._history = {
             span: SharedResult(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS
         }
+        self._earlier = {
+            (span, days): SharedResult(partial(history, None, span, days), seconds=60.0, patience=patience)
+            for span in SPANS
+            for days in DAYS_AGO
+        }
         self._audit = Audit(database)
         self._changes = {
             span: SharedResult(partial(self._read_changes, span), seconds=5.0, patience=patience) for span in SPANS
@@ -108,6 +114,12 @@ class Overview:
         """Return a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
         return await self._within(self._history, minutes)
 
+    async def earlier(self, minutes: int, days_ago: int) -> History:
+        """Return a history of 10 minutes to 7 days that ended some days ago (`DAYS_AGO`). Raises ConfigError."""
+        require_one_of("days_ago", days_ago, DAYS_AGO)
+        require_one_of("minutes", minutes, SPANS)
+        return await self._earlier[minutes, days_ago].get()
+
     async def changes(self, minutes: int = HOUR) -> list[StoredAuditEvent]:
         """Return the latest changes within the history that affect many tasks. Raises ConfigError."""
         return await self._within(self._changes, minutes)
@@ -121,10 +133,7 @@ class Overview:
         return await self._audit.list(AuditFilter(kinds=FAR_REACHING, since=points[0].at, limit=MOST_CHANGES))
 
     async def _within(self, results: Mapping[int, SharedResult[T]], minutes: int) -> T:
-        if minutes not in SPANS:
-            raise ConfigError(
-                f"must be one of {', '.join(map(str, SPANS))}, got {minutes}", variable="minutes", value=minutes
-            )
+        require_one_of("minutes", minutes, SPANS)
         return await results[minutes].get()
 
     async def _active(self) -> list[RegisteredWorker]:

@@ -15,7 +15,7 @@ from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, InvalidSchedule, ScheduleNotFound, UnknownRole
 from rolecall.model.operator.pages import Page, page_by_id, position
 from rolecall.model.schedules import PlannedRun, RunOutcome, Schedule, ScheduleAhead, ScheduleRun, StoredSchedule
-from rolecall.service.arguments import require_page, with_suggestion
+from rolecall.service.arguments import require_between, require_page, with_suggestion
 from rolecall.service.database import Database
 from rolecall.service.redaction import Redactions, placeholder_problem, pointer_problem, redactions
 from rolecall.sql import schedules
@@ -115,9 +115,7 @@ class Schedules:
 
     async def preview(self, which: Which, number: int = 10) -> Sequence[PlannedRun]:
         """Return the next runs, also of a disabled schedule. Raises ScheduleNotFound, ConfigError."""
-        if not 1 <= number <= FARTHEST_PREVIEW:
-            problem = f"must be 1 to {FARTHEST_PREVIEW}, got {number}"
-            raise ConfigError(problem, variable="number", value=number)
+        require_between("number", number, 1, FARTHEST_PREVIEW)
         schedule = await self.get(which)
         slots = upcoming(schedule, await self._database.run(schedules.present()))
         return await self._database.run(schedules.plan_runs(schedule, list(islice(slots, number))))

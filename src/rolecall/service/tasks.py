@@ -12,7 +12,6 @@ from typing import Any, cast
 from rolecall.client.polling import poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
-    ConfigError,
     NoFilter,
     TaskFinished,
     TaskNotFound,
@@ -31,6 +30,7 @@ from rolecall.model.states import TaskState
 from rolecall.model.tasks import Enqueued, Needed, NewTask, Task, TaskSummary, TreeNode
 from rolecall.service.arguments import (
     LONGEST_PAGE,
+    require_between,
     require_page,
     require_rate,
     require_valid_filter,
@@ -327,8 +327,7 @@ async def _find(database: Database, which: TaskFilter, limit: int) -> tuple[list
 def _require_bulk(which: TaskFilter, limit: int) -> None:
     if not which.conditions():
         raise NoFilter
-    if not 1 <= limit <= MOST_AT_ONCE:
-        raise ConfigError(f"must be 1 to {MOST_AT_ONCE}, got {limit}", variable="limit", value=limit)
+    require_between("limit", limit, 1, MOST_AT_ONCE)
 
 
 def _enqueue_event(batch: Sequence[NewTask]) -> AuditEvent:

@@ -22,11 +22,13 @@ def known_history() -> Statement[tuple[datetime, datetime, datetime] | None]:
     )
 
 
-def history_bins(role: str | None, scale: Scale, begin: datetime) -> Statement[dict[datetime, StoredBin]]:
-    """Read the bins of a role, or of all roles, from the beginning of a bin on."""
+def history_bins(
+    role: str | None, scale: Scale, begin: datetime, end: datetime | None = None
+) -> Statement[dict[datetime, StoredBin]]:
+    """Read the bins of a role, or of all roles, from the beginning of a bin to that of another, or until now."""
     return Statement(
-        query=f"select {COLUMNS} from rolecall.history(%s::text, %s::int, %s::int, %s::timestamptz)",
-        params=(role, scale.width, scale.source, begin),
+        query=f"select {COLUMNS} from rolecall.history(%s::text, %s::int, %s::int, %s::timestamptz, %s::timestamptz)",
+        params=(role, scale.width, scale.source, begin, end),
         read=lambda rows: {row[0]: _read_bin(row) for row in rows},
     )
 

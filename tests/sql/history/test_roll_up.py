@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from rolecall.model.operator.history import STORED
 from rolecall.testing import Clock
 from tests.sql.engine import START, Engine
 
@@ -189,3 +190,24 @@ def test_old_bins_are_deleted_by_width(engine: Engine) -> None:
     engine.clock.advance(days=91)
     engine.prune()
     assert sums(engine, 3600) is None
+
+
+def test_widths_and_retention_are_the_same_in_python(engine: Engine) -> None:
+    tiers = engine.rows("select width, extract(epoch from kept)::int from rolecall.history_tiers()")
+
+    assert dict(tiers) == STORED
+
+
+def test_history_of_a_past_period_has_only_its_bins(engine: Engine) -> None:
+    begin(engine)
+    start = engine.clock.now()
+    finish(engine, 2)
+    engine.clock.advance(minutes=5)
+    finish(engine, 3)
+    engine.clock.advance(minutes=1)
+    roll_up(engine)
+
+    query = "select sum(completed) from rolecall.history(null, 60, 10, '-infinity', %s)"
+
+    assert engine.value(query, start + timedelta(minutes=2)) == 2
+    assert engine.value(query, None) == 5

@@ -17,7 +17,9 @@ from math import ceil
 SHORTEST = 0.001
 A_DECADE = 10
 WIDTHS = (10, 20, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
-STORED = (3_600, 600, 60, 10)
+DAY = 24 * 3_600
+# How long the stored bins of each width are retained, in seconds (`rolecall.history_tiers`).
+STORED = {3_600: 90 * DAY, 600: 10 * DAY, 60: 2 * DAY, 10: 2 * 3_600}
 MOST_POINTS = 150
 
 Histogram = Mapping[int, int]
@@ -98,10 +100,20 @@ class Scale:
         seconds = int(moment.timestamp()) // self.width * self.width
         return datetime.fromtimestamp(seconds, UTC)
 
+    def period(self, end: datetime, length: timedelta, *, is_past: bool) -> tuple[datetime, datetime]:
+        """Return the beginning and end of the points of a period. The last point of a past period is a whole one."""
+        begin, width = self.begin(end - length), timedelta(seconds=self.width)
+        return (begin, self.begin(end) + width) if is_past else (begin + width, end)
 
-def scale_for(minutes: int) -> Scale:
-    """Return the narrowest points with which the minutes do not exceed the maximum number of points."""
-    width = next((width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS), WIDTHS[-1])
+
+def scale_for(minutes: int, days_ago: int = 0) -> Scale:
+    """Return the narrowest points with which the minutes do not exceed the maximum number of points, and whose bins
+    are retained if the period ended some days ago.
+    """
+    age = minutes * 60 + days_ago * DAY
+    finest = min((source for source, seconds in STORED.items() if age < seconds), default=max(STORED))
+    wide_enough = (width for width in WIDTHS if width >= finest and minutes * 60 <= width * MOST_POINTS)
+    width = next(wide_enough, WIDTHS[-1])
     return Scale(width=width, source=next(source for source in STORED if width % source == 0))
 
 

@@ -29,6 +29,7 @@ router = api_router(prefix="/api/tasks", tags=["tasks"])
 
 LARGEST_INT = 2**31 - 1
 Minutes = Annotated[int, Query(ge=1, le=129_600, description="The number of minutes to look back.")]
+DaysAgo = Annotated[int, Query(ge=0, le=90, description="End the period this many days before now.")]
 STOOD: Responses = {200: {"model": Enqueued, "description": "A task with this dedupe_key existed already"}}
 
 
@@ -64,11 +65,13 @@ async def count_tasks(services: Reads) -> list[RoleCount]:
 
 
 @router.get("/history", responses=refuses(404))
-async def get_history(services: Reads, role: ShortText | None = None, minutes: Minutes = 60) -> History:
-    """Return finished tasks, waiting and running times, and open tasks over time, of one or all roles, in up to 150
+async def get_history(
+    services: Reads, role: ShortText | None = None, minutes: Minutes = 60, days_ago: DaysAgo = 0
+) -> History:
+    """Return finished tasks, waiting and running times, and open tasks over time, of one or all roles, in about 150
     steps.
     """
-    return await services.insight.history(role, minutes)
+    return await services.insight.history(role, minutes, days_ago)
 
 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)

@@ -1,10 +1,12 @@
--- Returns statistics of a role, or of all roles, since a time: finished tasks, their waiting times and
--- durations, and the number of open tasks. The bins have one width and are merged from bins of another
--- (p_source, which divides it).
+-- Returns statistics of a role, or of all roles, from a time until another, or until now: finished tasks,
+-- their waiting times and durations, and the number of open tasks. The bins have one width and are merged
+-- from bins of another (p_source, which divides it).
 -- returns: one row per bin that is not empty, oldest first; `ready` and `running` are averages, null if
 -- there are no samples
 -- public: yes
-create or replace function rolecall.history(p_role text, p_width int, p_source int, p_from timestamptz)
+create or replace function rolecall.history(
+    p_role text, p_width int, p_source int, p_from timestamptz, p_until timestamptz default null
+)
 returns table (
     at timestamptz, completed int, failed int, cancelled int, retried int, ready float8, running float8,
     longest_wait float8, longest_run float8, wait_buckets smallint[], wait_counts int[],
@@ -18,7 +20,9 @@ as $$
         select bin.*
         from rolecall.history_until
         cross join lateral unnest(array['', p_role]) as given (role)
-        cross join lateral rolecall.history_bins(given.role, p_width, p_source, p_from, moment) as bin
+        cross join lateral rolecall.history_bins(
+            given.role, p_width, p_source, p_from, least(moment, p_until)
+        ) as bin
         where given.role is not null
     )
     select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0),

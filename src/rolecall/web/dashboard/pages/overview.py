@@ -7,8 +7,9 @@ from functools import partial
 from fastapi import Response
 
 from rolecall.model.operator.access import Scope
+from rolecall.model.operator.history import History
 from rolecall.model.operator.overview import Alert
-from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, marks_of
+from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, earlier_days, marks_of
 from rolecall.web.dashboard.presenters.roles import longest_waiting, outlook_table
 from rolecall.web.dashboard.presenters.tables import AskedTable
 from rolecall.web.dashboard.routing import Pages
@@ -18,8 +19,8 @@ router = Pages()
 
 
 @router.get("/")
-async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> Response:
-    """Show problems, figures, all roles, and plots of the last ten minutes to seven days."""
+async def show_overview(view: Reading, table: AskedTable, *, minutes: int = 60, compare: bool = False) -> Response:
+    """Show problems, figures, all roles, and plots of the last ten minutes to seven days, also of earlier days."""
     overview = view.services.overview
     # A refresh of the roles needs nothing else.
     rest = (
@@ -28,6 +29,7 @@ async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> 
             "figures": overview.figures(),
             "history": overview.history(minutes),
             "marks": _marks(view, minutes),
+            "earlier": _earlier(view, minutes, compare=compare),
         }
         if view.wants("pool")
         else {}
@@ -41,6 +43,7 @@ async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> 
         longest_waiting=longest_waiting,
         spans=SPANS,
         minutes=minutes,
+        compare=compare,
         charts_of=charts_of,
     )
 
@@ -50,6 +53,12 @@ async def _marks(view: View, minutes: int) -> list[Mark]:
     overview = view.services.overview
     changes = await overview.changes(minutes) if view.caller.scope.includes(Scope.OPERATE) else ()
     return marks_of(await overview.history(minutes), changes, await overview.workers())
+
+
+async def _earlier(view: View, minutes: int, *, compare: bool) -> dict[int, History]:
+    if not compare:
+        return {}
+    return {days: await view.services.overview.earlier(minutes, days) for days in earlier_days(minutes)}
 
 
 async def _problems(view: View) -> tuple[list[Alert], bool]:

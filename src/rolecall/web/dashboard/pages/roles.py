@@ -13,7 +13,7 @@ from rolecall.model.errors import ConfigError
 from rolecall.model.operator.access import Scope
 from rolecall.model.operator.history import History
 from rolecall.service.overview import FAR_REACHING, MOST_CHANGES
-from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, marks_of
+from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, earlier_days, marks_of
 from rolecall.web.dashboard.presenters.roles import RoleRow, role_rows, role_table
 from rolecall.web.dashboard.presenters.tables import AskedTable, SortedTable, TableQuery
 from rolecall.web.dashboard.routing import Pages
@@ -39,26 +39,37 @@ async def _list_roles(view: View, query: TableQuery) -> SortedTable[RoleRow]:
 
 
 @router.get("/roles/{name}")
-async def show_role(view: Reading, name: str, minutes: int = 60) -> Response:
+async def show_role(view: Reading, name: str, *, minutes: int = 60, compare: bool = False) -> Response:
     """Show one role: its tasks, its handlers, its settings, and plots of the last ten minutes to seven days."""
     services = view.services
     role = await services.roles.get(name)
     snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
     [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
-    plots = await view.read(plots=_plots(view, name, minutes))
+    plots = await view.read(plots=_plots(view, name, minutes, compare=compare))
     return view.page(
-        "roles/one.html", row=row, choices=CHOICES, spans=SPANS, minutes=minutes, charts_of=charts_of, **plots
+        "roles/one.html",
+        row=row,
+        choices=CHOICES,
+        spans=SPANS,
+        minutes=minutes,
+        compare=compare,
+        charts_of=charts_of,
+        **plots,
     )
 
 
-async def _plots(view: View, name: str, minutes: int) -> tuple[History, list[Mark]]:
-    """Return a role's history and its marks. Changes are shown only to callers who can act."""
+async def _plots(
+    view: View, name: str, minutes: int, *, compare: bool
+) -> tuple[History, list[Mark], dict[int, History]]:
+    """Return a role's history, its marks, and earlier histories. Changes are shown only to callers who can act."""
     services = view.services
     history = await services.insight.history(name, minutes)
     which = AuditFilter(kinds=FAR_REACHING, thing=name, since=history.points[0].at, limit=MOST_CHANGES)
     changes = await services.audit.list(which) if view.caller.scope.includes(Scope.OPERATE) else ()
     workers = await services.workers.list(everyone=True)
-    return history, marks_of(history, changes, [each for each in workers if not each.roles or name in each.roles])
+    marks = marks_of(history, changes, [each for each in workers if not each.roles or name in each.roles])
+    days = earlier_days(minutes) if compare else []
+    return history, marks, {each: await services.insight.history(name, minutes, each) for each in days}
 
 
 @router.post("/roles/{name}/pause")
