@@ -48,13 +48,13 @@ app.conf.task_always_eager = True
 app.finalize()
 app.loader.import_default_modules()
 names = {**vars(shop.tasks), "app": app, "day": date(2026, 11, 25)}
-asked = json.load(sys.stdin)
+calls = json.load(sys.stdin)
 def answered(code):
     if "send_task" in code:
         return app.tasks["mul"].delay(x=3).get()
     return eval(code, names).get()
 print(json.dumps({
-    "answers": {what: answered(code) for what, code in asked.items()},
+    "answers": {what: answered(code) for what, code in calls.items()},
     "names": sorted(name for name in app.tasks if not name.startswith("celery.")),
 }))
 """

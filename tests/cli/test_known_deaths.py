@@ -15,7 +15,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, until
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told from /proc")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
 LONG = """
 @app.task(role="long", lease={lease})

@@ -88,10 +88,10 @@ def test_settings_options_have_their_own_heading_in_the_help(bare: Run) -> None:
 
 @pytest.mark.parametrize(("words", "place", "offered"), [("tasks re", 2, "retry"), ("tasks list --sta", 3, "--state")])
 def test_shell_completion_offers_commands_and_their_options(words: str, place: int, offered: str) -> None:
-    asked = {"_ROLECALL_COMPLETE": "complete_bash", "COMP_WORDS": f"rolecall {words}", "COMP_CWORD": str(place)}
+    completion = {"_ROLECALL_COMPLETE": "complete_bash", "COMP_WORDS": f"rolecall {words}", "COMP_CWORD": str(place)}
     command = [sys.executable, "-c", "from rolecall.cli.main import main; main()"]
 
-    done = subprocess.run(command, env=os.environ | asked, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, env=os.environ | completion, check=False, capture_output=True, text=True)
 
     assert offered in done.stdout.splitlines()
 

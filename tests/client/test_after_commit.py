@@ -54,7 +54,7 @@ async def test_after_commit_calls_are_dropped_after_a_rollback(
     with counted(connection) as grown, suppress(ValueError):
         async with entered(face.client.transaction()) as own:
             await face("enqueue", "add", {"a": 1}, connection=own)
-            face.client.after_commit(lambda: seen.append("told"))
+            face.client.after_commit(lambda: seen.append("called"))
             raise error
 
     assert (seen, grown) == ([], [0])
@@ -67,7 +67,7 @@ async def test_after_commit_calls_are_dropped_after_a_failed_commit(face: Face, 
     async def order() -> None:
         async with entered(face.client.transaction()) as own:
             await ran(own.execute("insert into late values (1), (1)"))
-            face.client.after_commit(lambda: seen.append("told"))
+            face.client.after_commit(lambda: seen.append("called"))
 
     with pytest.raises(psycopg.errors.UniqueViolation):
         await order()

@@ -86,12 +86,12 @@ def read(text: str) -> Element:
 async def send(http: httpx2.AsyncClient, address: str, *, at: str = "/tasks", **data: object) -> httpx2.Response:
     """Submit a form of the page `at`, confirm the question, and return the response."""
     answer = await http.post(address, data=data, headers={"referer": f"http://test{at}"})
-    asked = read(answer.text).all("form", id="question")
-    if not asked:
+    questions = read(answer.text).all("form", id="question")
+    if not questions:
         return answer
-    fields = [(field["name"], field["value"]) for field in asked[0].all("input")]
+    fields = [(field["name"], field["value"]) for field in questions[0].all("input")]
     again = {name: [value for each, value in fields if each == name] for name, _ in fields}
-    return await http.post(asked[0]["action"], data=again, headers={"referer": f"http://test{address}"})
+    return await http.post(questions[0]["action"], data=again, headers={"referer": f"http://test{address}"})
 
 
 async def shown(http: httpx2.AsyncClient, address: str, status: int = 200) -> Element:

@@ -92,11 +92,11 @@ async def test_confirmation_redirects_to_the_page_of_the_first_form(pool: Engine
     task = pool.enqueue("sums", handler="add")
     at = "/tasks?role=sums&state=pending"
 
-    asked = read((await http.post(f"/tasks/{task}/cancel", headers={"referer": f"http://test{at}"})).text)
+    question = read((await http.post(f"/tasks/{task}/cancel", headers={"referer": f"http://test{at}"})).text)
     done = await send(http, f"/tasks/{task}/cancel", at=at)
     refused = await send(http, f"/tasks/{task}/cancel", at=at)
 
-    assert asked.one("form", id="question").one("a", class_="button")["href"] == at
+    assert question.one("form", id="question").one("a", class_="button")["href"] == at
     assert [answer.headers["location"] for answer in (done, refused)] == [at, at]
     assert (await shown(http, at)).one("p", class_="said").has(class_="bad")
 

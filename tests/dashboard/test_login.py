@@ -26,11 +26,11 @@ async def log_in(door: Door, next_: str | None = None, password: str = PASSWORD,
 async def test_anonymous_visitor_logs_in_and_is_redirected_to_the_requested_page(door: Door) -> None:
     await door.person()
 
-    asked = await door.client.get("/admin/workers?state=idle")
-    form = await door.client.get(asked.headers["location"])
+    redirected = await door.client.get("/admin/workers?state=idle")
+    form = await door.client.get(redirected.headers["location"])
     led = await log_in(door, re.findall(r'name="next" value="([^"]*)"', form.text)[0])
 
-    assert asked.status_code == 303
+    assert redirected.status_code == 303
     assert (led.status_code, led.headers["location"]) == (303, "/admin/workers?state=idle")
     assert (await door.client.get("/admin/workers")).status_code == 200
 
@@ -81,10 +81,10 @@ async def test_expired_session_is_reported_on_the_login_page(door: Door, pool: E
     await log_in(door)
     pool.rows("update rolecall.sessions set expires_at = now() - interval '1 s'")
 
-    asked = await door.client.get("/admin/workers")
+    redirected = await door.client.get("/admin/workers")
 
-    assert asked.headers["location"] == "/login?next=/admin/workers"
-    assert "Your session has ended." in (await door.client.get(asked.headers["location"])).text
+    assert redirected.headers["location"] == "/login?next=/admin/workers"
+    assert "Your session has ended." in (await door.client.get(redirected.headers["location"])).text
 
 
 async def test_form_sent_with_an_expired_session_changes_nothing_and_links_back(door: Door, pool: Engine) -> None:

@@ -140,10 +140,10 @@ async def test_immutable_schedule_page_allows_only_rhythm_and_priority_changes(
 
 
 async def test_schedule_is_deleted_after_confirmation(pool: Engine, tick: int, http: httpx2.AsyncClient) -> None:
-    asked = await http.post(f"/schedules/{tick}/delete")
+    question = await http.post(f"/schedules/{tick}/delete")
     done = await send(http, f"/schedules/{tick}/delete")
 
-    assert "Delete schedule tick with its history?" in asked.text
+    assert "Delete schedule tick with its history?" in question.text
     assert done.headers["location"] == "/schedules"
     assert pool.rows("select from rolecall.schedules") == []
 

@@ -149,13 +149,13 @@ def test_second_role_is_that_of_older_clusters() -> None:
 
 def test_config_map_settings_are_read_by_the_program() -> None:
     [settings] = of_kind(documents(), "ConfigMap")
-    asked = Asked(settings["data"])
+    environment = Asked(settings["data"])
 
-    scaling = read_settings(asked).scaling
+    scaling = read_settings(environment).scaling
     assert (scaling.namespace, scaling.workload) == ("dispensary-scraper", "scraper-worker")
     assert (scaling.kind, scaling.least, scaling.most) == ("StatefulSet", 1, 20)
-    assert CrawlSettings.from_environment(asked).data_dir == Path("/data")
-    assert asked.names >= set(settings["data"])
+    assert CrawlSettings.from_environment(environment).data_dir == Path("/data")
+    assert environment.names >= set(settings["data"])
 
 
 class Asked(UserDict[str, str]):

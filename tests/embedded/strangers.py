@@ -12,13 +12,13 @@ PATIENCE = 10.0
 
 
 class Stranger:
-    """A fake server. `told` has one entry for each message from a client."""
+    """A fake server. `messages` has one entry for each message from a client."""
 
     def __init__(self, port: int) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))
         self._thread = threading.Thread(target=self._answer)
         self.port = int(self._listener.getsockname()[1])
-        self.told: list[bytes] = []
+        self.messages: list[bytes] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -45,4 +45,4 @@ class Stranger:
 
     def _hear(self, client: socket.socket) -> None:
         if result := client.recv(4096):
-            self.told.append(result)
+            self.messages.append(result)

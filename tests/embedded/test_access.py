@@ -83,15 +83,15 @@ def test_foreign_program_on_port_of_stopped_server_is_not_contacted(short_dir: P
         with Stranger(Home.under(short_dir).last_port() or 0) as stranger, pytest.raises(psycopg.OperationalError):
             psycopg.connect(dsn)
 
-    assert stranger.told == []
+    assert stranger.messages == []
 
 
 def test_foreign_program_on_port_of_server_does_not_get_password(tmp_path: Path) -> None:
     with Stranger(0) as stranger, pytest.raises(psycopg.OperationalError, match="requested a cleartext password"):
         psycopg.connect(Address(tmp_path, stranger.port).dsn(Login("rolecall", "the secret"), "rolecall"))
 
-    assert b"rolecall" in stranger.told[0]
-    assert b"the secret" not in b"".join(stranger.told)
+    assert b"rolecall" in stranger.messages[0]
+    assert b"the secret" not in b"".join(stranger.messages)
 
 
 def test_password_files_and_folder_are_readable_by_their_user_only(data_dir: Path) -> None:

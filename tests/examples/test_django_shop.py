@@ -120,9 +120,9 @@ def answers(port: int) -> bool:
 
 
 def place_order(port: int) -> dict[str, int]:
-    asked = Request(
+    request = Request(
         f"http://127.0.0.1:{port}/orders/", json.dumps(ORDER).encode(), {"Content-Type": "application/json"}
     )
-    with urlopen(asked, timeout=30) as answer:  # noqa: S310 - ours
+    with urlopen(request, timeout=30) as answer:  # noqa: S310 - ours
         found: dict[str, int] = json.load(answer)
     return found

@@ -54,46 +54,46 @@ async def test_order_without_a_decision_is_declined(shop: Shop) -> None:
     ("approved", "outcome"), [(True, "order 7 is on its way"), (False, "order 7 is declined by ann")]
 )
 async def test_click_decides_earlier(shop: Shop, *, approved: bool, outcome: str) -> None:
-    asked, settled, token = shop.call("ask", 7, 100)
+    approval, settled, token = shop.call("ask", 7, 100)
 
     assert shop.call("clicked", token, approved=approved, by="ann") == "Thank you."
 
     assert await shop.result(settled, after_minutes=1) == outcome
-    assert await shop.result(asked, after_minutes=180) == {"approved": approved, "by": "ann"}
+    assert await shop.result(approval, after_minutes=180) == {"approved": approved, "by": "ann"}
 
 
 async def test_second_click_changes_nothing(shop: Shop) -> None:
-    asked, _, token = shop.call("ask", 7, 100)
+    approval, _, token = shop.call("ask", 7, 100)
     shop.call("clicked", token, approved=True, by="ann")
 
     assert shop.call("clicked", token, approved=False, by="bob") == TOO_LATE
-    assert await shop.result(asked) == {"approved": True, "by": "ann"}
+    assert await shop.result(approval) == {"approved": True, "by": "ann"}
 
 
 async def test_clerk_can_approve_within_the_limit(shop: Shop) -> None:
-    asked, settled, _ = shop.call("ask", 7, 100)
+    approval, settled, _ = shop.call("ask", 7, 100)
 
-    assert shop.call("approve", asked, "cleo", limit=99) == "above your limit"
-    assert shop.call("approve", asked, "cleo", limit=100) == "approved"
-    assert shop.call("approve", asked, "dan", limit=100) == "decided already"
+    assert shop.call("approve", approval, "cleo", limit=99) == "above your limit"
+    assert shop.call("approve", approval, "cleo", limit=100) == "approved"
+    assert shop.call("approve", approval, "dan", limit=100) == "decided already"
 
     assert await shop.result(settled) == "order 7 is on its way"
 
 
 async def test_trigger_declines_the_order_immediately(shop: Shop) -> None:
-    asked, settled, _ = shop.call("ask", 7, 100)
+    approval, settled, _ = shop.call("ask", 7, 100)
     with Client(shop.database) as client:
-        client.trigger(asked)
+        client.trigger(approval)
 
     assert await shop.result(settled) == "order 7 is declined by nobody"
 
 
 async def test_sql_version_behaves_the_same(shop: Shop, connection: psycopg.Connection[Any]) -> None:
-    asked, settled, _ = shop.call("ask", 7, 100)
+    approval, settled, _ = shop.call("ask", 7, 100)
     [query] = blocks("approval.md", "sql")
 
     connection.execute(query.encode())
 
     assert await shop.result(settled) == "order 7 is on its way"
     with Client(shop.database) as client:
-        assert client.get(asked).state is TaskState.COMPLETED
+        assert client.get(approval).state is TaskState.COMPLETED

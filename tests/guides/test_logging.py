@@ -27,8 +27,8 @@ async def test_log_lines_of_task_unaware_code_name_the_task(
 
     with Client(database, app=shop.app) as client, caplog.at_level(logging.INFO):
         handlers = (shop.price, shop.count, shop.forecast)
-        asked = [client.enqueue(handler, {"shop": 7}).id for handler in handlers]
+        ids = [client.enqueue(handler, {"shop": 7}).id for handler in handlers]
         await drain(shop.app, database)
 
     lines = {record.__dict__["trace"] for record in caplog.records if record.name == "shop.prices"}
-    assert lines == {f"price-{asked[0]}-1", f"count-{asked[1]}-1", f"forecast-{asked[2]}-1"}
+    assert lines == {f"price-{ids[0]}-1", f"count-{ids[1]}-1", f"forecast-{ids[2]}-1"}

@@ -80,11 +80,11 @@ async def test_static_files_are_served_below_the_mount_path(client: httpx2.Async
 
 
 async def test_anonymous_visitor_logs_in_there_and_is_redirected(client: httpx2.AsyncClient) -> None:
-    asked = await client.get("/queue/admin/workers?state=idle")
+    redirected = await client.get("/queue/admin/workers?state=idle")
     led = await log_in(client, "/queue/admin/workers?state=idle")
     astray = await log_in(client, "/elsewhere")
 
-    assert asked.headers["location"] == "/queue/login?next=/queue/admin/workers%3Fstate%3Didle"
+    assert redirected.headers["location"] == "/queue/login?next=/queue/admin/workers%3Fstate%3Didle"
     assert led.headers["location"] == "/queue/admin/workers?state=idle"
     assert astray.headers["location"] == "/queue/"
 

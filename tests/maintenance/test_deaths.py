@@ -26,7 +26,7 @@ from rolecall.worker.session import DatabaseSession, DatabaseSessions
 from tests.servers import Bouncer
 from tests.worker.bench import Bench, until
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told from /proc")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
 T = TypeVar("T")
 # The first check without a session is long enough ago, and the server was up long before.
@@ -124,29 +124,29 @@ async def test_neighbor_identities_are_queried_only_when_one_appears_or_ends(
     bench: Bench, session: DatabaseSession, other: subprocess.Popen[bytes]
 ) -> None:
     task_id = hold(bench, replace(identity(), pid=other.pid, started=started(other.pid)))
-    asked = 0
+    requests = 0
 
     class Asked:
         async def run(self, statement: Statement[T]) -> T:
-            nonlocal asked
-            asked += 1
+            nonlocal requests
+            requests += 1
             return await session.run(statement)
 
     neighbours = LocalWorkers(Asked())
     neighbours.latest = 1
     for _ in range(5):
         await neighbours.check()
-    assert asked == 2
+    assert requests == 2
     other.kill()
     other.wait()
 
     await neighbours.check()
 
     assert bench.task(task_id).state == "pending"
-    before = asked
+    before = requests
     neighbours.latest = 2
     await neighbours.check()
-    assert asked == before + 1
+    assert requests == before + 1
 
 
 async def test_ended_process_is_found_behind_a_pooler_too(

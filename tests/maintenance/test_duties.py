@@ -181,17 +181,17 @@ async def test_worker_runs_forgotten_parked_tasks(bench: Bench) -> None:
 
 
 async def test_stopped_maintenance_leaves_a_long_run_to_the_next_process(session: DatabaseSession) -> None:
-    asked = 0
+    requests = 0
 
     async def endless(runs: DutySession) -> str | None:
-        nonlocal asked
+        nonlocal requests
         while True:
             await runs.run(retention.prune_due())
-            asked += 1
+            requests += 1
 
     runner = MaintenanceRunner(session, [Duty(name="Endless", every=60.0, run_once=endless)])
     running = asyncio.create_task(runner.run())
-    await until(lambda: asked > 2)
+    await until(lambda: requests > 2)
     runner.stop()
 
     await asyncio.wait_for(running, 5)

@@ -29,13 +29,13 @@ class Emulator(KubernetesEmulator):
         super().__init__()
         self.denied: set[str] = set()
         self.answer: tuple[int, str] | None = None
-        self.asked: list[str] = []
+        self.calls: list[str] = []
 
     async def _handle(self, request: kmock.Request) -> aiohttp.web.StreamResponse:
         resource = "/".join(filter(None, [request.resource.plural if request.resource else "", request.subresource]))
         call = f"{VERBS[str(request.method.value if request.method else '')]} {resource}"
         rehearsal = "dryRun" in (request.params or {})
-        self.asked.append(f"{call} (rehearsal)" if rehearsal else call)
+        self.calls.append(f"{call} (rehearsal)" if rehearsal else call)
         if self.answer is not None:
             return aiohttp.web.Response(status=self.answer[0], text=self.answer[1], content_type="text/html")
         if call in self.denied:
@@ -66,8 +66,8 @@ class Cluster:
         return number
 
     @property
-    def asked(self) -> list[str]:
-        return self.emulator.asked
+    def calls(self) -> list[str]:
+        return self.emulator.calls
 
     def deny(self, *calls: str) -> None:
         self.emulator.denied.update(calls)

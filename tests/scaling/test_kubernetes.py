@@ -48,7 +48,7 @@ async def test_replicas_are_changed_through_the_scale_subresource(cluster: Clust
     assert await scaler.scale(6) is ScalingWay.SCALE
 
     assert cluster.desired == 6
-    assert cluster.asked == ["patch statefulsets/scale"]
+    assert cluster.calls == ["patch statefulsets/scale"]
 
 
 async def test_object_is_patched_if_the_scale_subresource_is_denied(cluster: Cluster, scaler: Scaler) -> None:
@@ -57,7 +57,7 @@ async def test_object_is_patched_if_the_scale_subresource_is_denied(cluster: Clu
     assert await scaler.scale(6) is ScalingWay.OBJECT
 
     assert cluster.desired == 6
-    assert cluster.asked == ["patch statefulsets/scale", "patch statefulsets"]
+    assert cluster.calls == ["patch statefulsets/scale", "patch statefulsets"]
 
 
 async def test_dry_run_changes_nothing(cluster: Cluster, scaler: Scaler) -> None:
@@ -70,7 +70,7 @@ async def test_deployment_is_scaled_in_the_same_way(deployed: Cluster) -> None:
     await scaler_for(deployed.settings).scale(2)
 
     assert deployed.desired == 2
-    assert deployed.asked == ["patch deployments/scale"]
+    assert deployed.calls == ["patch deployments/scale"]
 
 
 async def test_deletion_cost_is_set_on_a_pod_and_missing_pods_are_skipped(deployed: Cluster) -> None:

@@ -93,7 +93,7 @@ async def test_deployment_pods_with_the_fewest_running_tasks_leave_first(
     assert scaled.leaving == [deployed_pod("b"), deployed_pod("d")]
     assert sorted(scaled.decommissioned) == [workers[1], workers[3]]
     assert deployed.costs() == dict(zip(names, ("2", "-1", "3", "-1"), strict=True))
-    assert deployed.asked[-1] == "patch deployments/scale"
+    assert deployed.calls[-1] == "patch deployments/scale"
 
 
 async def test_pods_without_a_registered_worker_leave_first(
@@ -160,4 +160,4 @@ async def test_number_out_of_range_is_rejected_before_the_cluster_is_called(
     with pytest.raises(ReplicasOutOfBounds, match=f"the number of replicas must be 1 to 8, got {replicas}"):
         await services.scaling.scale(replicas)
 
-    assert cluster.asked == []
+    assert cluster.calls == []

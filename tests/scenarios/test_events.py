@@ -63,7 +63,7 @@ class Kept:
 @pytest.fixture
 def sink(bench: Bench) -> Kept:
     kept = Kept()
-    bench.app = App("told", sinks=[kept])
+    bench.app = App("events", sinks=[kept])
     return kept
 
 
@@ -96,7 +96,7 @@ async def test_worker_that_cannot_start_emits_the_reason(bench: Bench, sink: Kep
     async def around(_ctx: Any, go_on: Any) -> Any:
         return await go_on()
 
-    bench.app = App("told", sinks=[sink], requires=[around])
+    bench.app = App("events", sinks=[sink], requires=[around])
 
     @bench.app.task
     async def bare() -> None: ...
@@ -397,7 +397,7 @@ class Hanging:
 
 async def test_raising_or_hanging_sink_does_not_affect_any_task(bench: Bench) -> None:
     hanging = Hanging()
-    bench.app = App("told", sinks=[Raising(), hanging])
+    bench.app = App("events", sinks=[Raising(), hanging])
 
     @bench.app.task
     async def send() -> None: ...

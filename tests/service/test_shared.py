@@ -18,7 +18,7 @@ class Database:
 
     def __init__(self) -> None:
         self.now = 1_000.0
-        self.asked = 0
+        self.queries = 0
         self.takes = 0.0
         self.is_away = False
 
@@ -28,12 +28,12 @@ class Database:
 
     async def ask(self) -> int:
         """Answer after the given time."""
-        self.asked += 1
+        self.queries += 1
         self.now += self.takes
         await asyncio.sleep(0)
         if self.is_away:
             raise DatabaseUnavailable("it is away")
-        return self.asked
+        return self.queries
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ async def test_unavailable_database_is_not_queried_by_every_caller(
 ) -> None:
     database.is_away = True
     assert [await shared.peek() for _ in range(3)] == [None] * 3
-    assert database.asked == 1
+    assert database.queries == 1
 
     database.is_away = False
     database.now += SECONDS + RECOVERY

@@ -12,7 +12,7 @@ KEYS, TOKEN, OFF = AuthMode.keys, AuthMode.token, AuthMode.off
 
 
 @pytest.mark.parametrize(
-    ("asked", "private", "as_root", "mode"),
+    ("requested", "private", "as_root", "mode"),
     [
         (None, True, False, TOKEN),
         (None, True, True, TOKEN),
@@ -25,19 +25,19 @@ KEYS, TOKEN, OFF = AuthMode.keys, AuthMode.token, AuthMode.off
     ],
 )
 def test_default_mode_is_token_on_this_machine_and_keys_elsewhere(
-    asked: AuthMode | None, private: bool, as_root: bool, mode: AuthMode
+    requested: AuthMode | None, private: bool, as_root: bool, mode: AuthMode
 ) -> None:
-    assert mode_for(asked, private=private, as_root=as_root) is mode
+    assert mode_for(requested, private=private, as_root=as_root) is mode
 
 
 @pytest.mark.parametrize(
-    ("asked", "private", "as_root", "why"),
+    ("requested", "private", "as_root", "why"),
     [
         (OFF, False, False, "admit all clients that can reach this address"),
         (TOKEN, False, False, "127.0.0.1 and ::1 only"),
         (OFF, True, True, "every account of this machine the rights of root"),
     ],
 )
-def test_insecure_mode_is_rejected(asked: AuthMode, private: bool, as_root: bool, why: str) -> None:
+def test_insecure_mode_is_rejected(requested: AuthMode, private: bool, as_root: bool, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        mode_for(asked, private=private, as_root=as_root)
+        mode_for(requested, private=private, as_root=as_root)

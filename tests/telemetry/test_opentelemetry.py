@@ -153,13 +153,13 @@ async def test_follow_ups_and_children_belong_to_the_attempt_that_created_them(o
     await observed.work(root)
 
     first, gather = observed.spans("process root")
-    asked, follow_up = observed.span("enqueue leaf"), observed.span("enqueue after")
-    assert (parent_of(asked), parent_of(follow_up)) == (identity(first), identity(gather))
-    assert attributes_of(asked)["messaging.batch.message_count"] == 2
-    assert {parent_of(span) for span in observed.spans("process leaf")} == {identity(asked)}
+    enqueued, follow_up = observed.span("enqueue leaf"), observed.span("enqueue after")
+    assert (parent_of(enqueued), parent_of(follow_up)) == (identity(first), identity(gather))
+    assert attributes_of(enqueued)["messaging.batch.message_count"] == 2
+    assert {parent_of(span) for span in observed.spans("process leaf")} == {identity(enqueued)}
     enqueue_root = identity(observed.span("enqueue root"))
     assert [links(span) for span in observed.spans("process leaf")] == [{"parent": {enqueue_root}}] * 2
-    assert links(gather) == {"child": {identity(asked)}}
+    assert links(gather) == {"child": {identity(enqueued)}}
     assert links(observed.span("process after")) == {"origin": {enqueue_root}}
 
 
@@ -174,9 +174,9 @@ async def test_chain_continues_in_its_own_trace_and_links_to_the_previous_attemp
     await observed.work(first)
 
     begun, attempt = observed.span("enqueue first"), observed.span("process first")
-    asked, follows = observed.span("enqueue second"), observed.span("process second")
-    assert (parent_of(asked), links(asked)) == (identity(begun), {"origin": {identity(attempt)}})
-    assert parent_of(follows) == identity(asked)
+    enqueued, follows = observed.span("enqueue second"), observed.span("process second")
+    assert (parent_of(enqueued), links(enqueued)) == (identity(begun), {"origin": {identity(attempt)}})
+    assert parent_of(follows) == identity(enqueued)
 
 
 async def test_needs_of_a_task_are_linked(observed: Observed) -> None:

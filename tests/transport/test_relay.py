@@ -95,7 +95,7 @@ async def test_relay_is_not_in_the_worker_registry_and_keeps_one_connection(benc
 async def test_doctor_reports_a_missing_relay_and_the_transport_of_workers(
     bench: Bench, redis_server: Broker, aconnection: AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def asked() -> tuple[list[Finding], str | None]:
+    async def find_problems() -> tuple[list[Finding], str | None]:
         doctor = Doctor(
             OneConnection(aconnection, Actor(name="ada", via="cli")),
             notifications=NotificationSettings(notifications=redis_server.url),
@@ -104,9 +104,9 @@ async def test_doctor_reports_a_missing_relay_and_the_transport_of_workers(
         return [found for found in diagnosis.findings if found.check == "notifications"], diagnosis.notifications
 
     async with running(Relay(postgres(bench.dsn), choose(redis_server.url, InProcess()))):
-        assert await asked() == ([], redis_server.url)
+        assert await find_problems() == ([], redis_server.url)
     monkeypatch.setattr("rolecall.service.doctor.require_beat", partial(require_beat, within=0.2))
-    (found,), by = await asked()
+    (found,), by = await find_problems()
 
     assert "no relay forwards notifications" in found.problem
     assert by is None

@@ -68,20 +68,20 @@ async def other_methods(application: Any, table: list[Entry]) -> list[str]:
     """Request every path, without authentication, by each unsupported method; report those that do something."""
     known = {(entry.method, entry.path) for entry in table}
     paths = {entry.path for entry in table}
-    asked = [(method, path) for path in sorted(paths) for method in METHODS if (method, path) not in known]
+    routes = [(method, path) for path in sorted(paths) for method in METHODS if (method, path) not in known]
     return [
         f"{method} {path}: {status}"
-        for method, path in asked
+        for method, path in routes
         if (status := await status_of(application, method, PARAMETER.sub(NOBODYS_ID, path), {})) not in {401, 404, 405}
     ]
 
 
 async def passed_over(application: Any, headers: dict[str, str]) -> list[str]:
     """Request every route of the API with an unknown query parameter; report those that do not reject it."""
-    asked = [(method, path) for method, path in sorted(routes_of(application)) if path.startswith(NO_PAGES)]
+    routes = [(method, path) for method, path in sorted(routes_of(application)) if path.startswith(NO_PAGES)]
     return [
         f"{method} {path}: {status}"
-        for method, path in asked
+        for method, path in routes
         if (status := await status_of(application, method, PARAMETER.sub(NOBODYS_ID, path), headers, b"nonsense=1"))
         != REFUSED
     ]

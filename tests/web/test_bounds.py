@@ -27,7 +27,7 @@ PATIENT = {f"{what}_seconds": 10_000 for what in ("head", "body", "unread", "end
 def application() -> FastAPI:
     application = FastAPI()
     application.state.rolecall = SimpleNamespace(closing=asyncio.Event())
-    application.state.asked, application.state.answer = asyncio.Event(), asyncio.Event()
+    application.state.requested, application.state.answer = asyncio.Event(), asyncio.Event()
 
     @application.get("/healthz")
     async def healthz(request: Request) -> dict[str, str]:
@@ -52,7 +52,7 @@ def application() -> FastAPI:
 
     @application.get("/at-work")
     async def work() -> None:
-        application.state.asked.set()
+        application.state.requested.set()
         await application.state.answer.wait()
 
     return application
@@ -225,7 +225,7 @@ async def test_connection_with_a_request_in_progress_is_kept() -> None:
     async with bounded(connections=1, **PATIENT) as site, connected(site) as asking:
         state = site.server.config.app.state  # type: ignore[union-attr]
         await asking.send(b"GET /at-work HTTP/1.1\r\nHost: a\r\n\r\n")
-        await state.asked.wait()
+        await state.requested.wait()
         async with connected(site) as newcomer:
             refused = await newcomer.end()
         state.answer.set()

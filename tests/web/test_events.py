@@ -73,11 +73,11 @@ async def test_slow_client_receives_only_the_latest_state_and_finally_a_reload()
 
 async def test_busy_stream_ends_once_its_client_loses_access() -> None:
     stream = Stream(Subscription())
-    asked: list[bool] = []
+    checks: list[bool] = []
 
     async def stays_twice() -> bool:
-        asked.append(len(asked) < 2)
-        return asked[-1]
+        checks.append(len(checks) < 2)
+        return checks[-1]
 
     events = events_of(stream, stays_twice, heartbeat=0.01)
     result = 0
@@ -86,7 +86,7 @@ async def test_busy_stream_ends_once_its_client_loses_access() -> None:
             stream.add_tasks([change(1)])
             result += 1
 
-    assert asked == [True, True, False]
+    assert checks == [True, True, False]
     assert result > 2
 
 

@@ -162,7 +162,7 @@ async def test_large_bodies_share_a_memory_limit_and_small_ones_are_always_accep
     async def send(message: Message) -> None:
         statuses.append(message.get("status"))
 
-    def asked(limits: Limits, size: int) -> asyncio.Task[None]:
+    def post_body(limits: Limits, size: int) -> asyncio.Task[None]:
         body = b'"' + b"x" * (size - 2) + b'"'
 
         async def receive() -> Message:
@@ -171,12 +171,12 @@ async def test_large_bodies_share_a_memory_limit_and_small_ones_are_always_accep
         return asyncio.create_task(limits(post_scope(), receive, send))
 
     limits = Limits(application, somebody)
-    held = [asked(limits, LONGEST_BODY) for _ in range(MOST_BUFFERED // LONGEST_BODY)]
-    done, _ = await asyncio.wait([asked(limits, SMALL_BODY + 1)], timeout=30)
-    small = asked(limits, SMALL_BODY)
+    held = [post_body(limits, LONGEST_BODY) for _ in range(MOST_BUFFERED // LONGEST_BODY)]
+    done, _ = await asyncio.wait([post_body(limits, SMALL_BODY + 1)], timeout=30)
+    small = post_body(limits, SMALL_BODY)
     going_on.set()
     await asyncio.gather(*held, small, *done)
-    after = asked(limits, LONGEST_BODY)
+    after = post_body(limits, LONGEST_BODY)
     await after
 
     assert statuses == [503, None]

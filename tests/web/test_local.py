@@ -124,12 +124,12 @@ async def test_cookie_is_accepted_only_under_the_host_name_of_the_server(door: D
     cookie = f"{kept}; rolecall={kept.partition('=')[2]}"
     hosts = (LocalToken(token).host, "127.0.0.1", "localhost")
 
-    asked = [
+    codes = [
         (await door.client.get("/api/me", headers={"host": f"{host}:{PORT}", "cookie": cookie})).status_code
         for host in hosts
     ]
 
-    assert asked == [200, 401, 401]
+    assert codes == [200, 401, 401]
 
 
 async def test_cookie_login_under_another_host_name_is_rejected(door: Door) -> None:

@@ -59,9 +59,9 @@ async def test_redacted_value_is_in_no_response(
     made = await http.post(
         "/api/schedules", json={"name": "nightly", "handler": "sync", "every": 60, "payload": payload()}
     )
-    asked = sorted(path for method, path in routes_of(application) if method == "GET" and path != ENDLESS)
+    paths = sorted(path for method, path in routes_of(application) if method == "GET" and path != ENDLESS)
     answers = {}
-    for path in asked:
+    for path in paths:
         for number in (task_id, needy.json()["id"], made.json()["id"]):
             address = re.sub(r"\{(\w+)(:\w+)?\}", lambda part: NAMED.get(part[1], str(number)), path)
             words = (

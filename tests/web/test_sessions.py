@@ -75,11 +75,11 @@ async def test_page_lists_sessions_and_ends_one_after_confirmation(door: Door) -
     session_id = (await listed(door, ada))["ada"]
 
     page = await door.client.get("/sessions", headers=ada)
-    asked = await door.client.post(f"/sessions/{session_id}/end", headers=ada)
+    question = await door.client.post(f"/sessions/{session_id}/end", headers=ada)
     still = (await door.client.get("/api/me", headers=ada)).status_code
     done = await door.client.post(f"/sessions/{session_id}/end", data={"confirmed": "true"}, headers=ada)
 
     assert f"/sessions/{session_id}/end" in page.text
-    assert ("End this session?" in asked.text, still) == (True, 200)
+    assert ("End this session?" in question.text, still) == (True, 200)
     assert (done.status_code, done.headers["location"]) == (303, "/sessions")
     assert (await door.client.get("/api/me", headers=ada)).status_code == 401

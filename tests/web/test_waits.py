@@ -38,7 +38,7 @@ class Counted:
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
-        self.asked: list[tuple[object, ...]] = []
+        self.requests: list[tuple[object, ...]] = []
         self.asking = self.most_at_once = 0
         self.is_away = False
 
@@ -49,13 +49,13 @@ class Counted:
         self.most_at_once = max(self.most_at_once, self.asking)
         answer = await run_async(self._sql, statement)
         self.asking -= 1
-        self.asked.append(statement.params)
+        self.requests.append(statement.params)
         return answer
 
     async def has_been_asked(self, times: int) -> None:
-        before = len(self.asked)
+        before = len(self.requests)
         async with asyncio.timeout(LONG):
-            while len(self.asked) < before + times:
+            while len(self.requests) < before + times:
                 await asyncio.sleep(0.01)
 
 
@@ -66,7 +66,7 @@ def database_of(sql: Sql) -> Counted:
 
 @pytest.fixture
 async def waits(database_of: Counted) -> AsyncIterator[Waits]:
-    waits = Waits(database_of)  # type: ignore[arg-type]  # it is only ever asked
+    waits = Waits(database_of)  # type: ignore[arg-type]  # it is only ever requests
     yield waits
     await waits.close()
 
@@ -87,7 +87,7 @@ async def test_any_number_of_waiting_callers_share_one_query(waits: Waits, datab
     async with waiting(waits, ids) as tasks:
         await database_of.has_been_asked(2)
 
-        assert database_of.asked[-1] == (sorted(ids),)
+        assert database_of.requests[-1] == (sorted(ids),)
         await sql.execute("select rolecall.complete_task(%s)", [ids[7]])
         async with asyncio.timeout(LONG):
             await tasks[7]
@@ -103,12 +103,12 @@ async def test_nothing_is_queried_while_nobody_waits(waits: Waits, database_of: 
     assert looking is not None
     async with asyncio.timeout(LONG):
         await asyncio.wait({looking})
-    asked = len(database_of.asked)
+    requests = len(database_of.requests)
 
     async with waiting(waits, [task_id]):
         await database_of.has_been_asked(1)
 
-    assert len(database_of.asked) > asked
+    assert len(database_of.requests) > requests
 
 
 async def test_wait_for_a_chain_lasts_until_its_last_task_has_finished(

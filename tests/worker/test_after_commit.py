@@ -162,7 +162,7 @@ async def test_stopping_worker_runs_the_after_commit_calls_of_finished_tasks(ben
     async def tell() -> None:
         begun.set()
         await asyncio.sleep(0.2)
-        seen.append("told")
+        seen.append("called")
 
     @bench.app.task
     async def work(ctx: Context) -> None:
@@ -173,7 +173,7 @@ async def test_stopping_worker_runs_the_after_commit_calls_of_finished_tasks(ben
     async with bench.working():
         await begun.wait()
 
-    assert seen == ["told"]
+    assert seen == ["called"]
 
 
 def undo() -> None:

@@ -90,8 +90,8 @@ async def test_task_can_read_its_needs_of_one_handler(app: App, database: str) -
         return [need.result for need in await ctx.needs(price)]
 
     with Client(database, app=app) as client:
-        asked = [price.task(), stock.task()]
-        *_, stored = client.enqueue_many([*asked, offer.task().options(needs=asked)])
+        needed = [price.task(), stock.task()]
+        *_, stored = client.enqueue_many([*needed, offer.task().options(needs=needed)])
         await drain(app, database)
 
         assert client.get(stored).result == [7]

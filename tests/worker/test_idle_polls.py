@@ -24,7 +24,7 @@ reset rolecall.notify
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count the claims for the given values."""
     counts = Counter[str]()
 
@@ -42,34 +42,34 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-async def test_idle_poll_is_one_query_and_no_claim(bench: Bench, asked: Counter[str]) -> None:
+async def test_idle_poll_is_one_query_and_no_claim(bench: Bench, calls: Counter[str]) -> None:
     @bench.app.task
     async def work() -> None: ...
 
     bench.enqueue(work.task().options(after=3_600))
 
     async with bench.working(poll_interval=0.05):
-        await until(lambda: bench.ask(MARKED) and asked["next_due"] >= 3)
-        claims, questions = asked["take"], asked["next_due"]
-        await until(lambda: asked["next_due"] >= questions + 10)
+        await until(lambda: bench.ask(MARKED) and calls["next_due"] >= 3)
+        claims, questions = calls["take"], calls["next_due"]
+        await until(lambda: calls["next_due"] >= questions + 10)
 
-        assert asked["take"] == claims
+        assert calls["take"] == claims
 
 
 @pytest.mark.parametrize("after", ["0 s", "0.5 s"])
-async def test_poll_finds_tasks_enqueued_without_a_notification(bench: Bench, asked: Counter[str], after: str) -> None:
+async def test_poll_finds_tasks_enqueued_without_a_notification(bench: Bench, calls: Counter[str], after: str) -> None:
     @bench.app.task
     async def work() -> None: ...
 
     bench.enqueue()
     async with bench.working(poll_interval=0.2):
-        await until(lambda: bench.ask(BEATEN) and asked["next_due"] >= 3)
+        await until(lambda: bench.ask(BEATEN) and calls["next_due"] >= 3)
         bench.connection.execute(UNHEARD.format(after).encode())
 
         await until(lambda: bench.ask("select count(*) from rolecall.finished_tasks") == 1, within=5)
 
 
-async def test_one_enqueue_triggers_claims_of_only_a_few_idle_workers(bench: Bench, asked: Counter[str]) -> None:
+async def test_one_enqueue_triggers_claims_of_only_a_few_idle_workers(bench: Bench, calls: Counter[str]) -> None:
     @bench.app.task
     async def work() -> None: ...
 
@@ -78,24 +78,24 @@ async def test_one_enqueue_triggers_claims_of_only_a_few_idle_workers(bench: Ben
         for _ in range(MANY):
             await workers.enter_async_context(bench.working(poll_interval=60))
         await until(lambda: bench.ask(MARKED) == bench.ask(LISTENING) == MANY)
-        await _rests(asked)
-        before = asked["take"]
+        await _rests(calls)
+        before = calls["take"]
         (task_id,) = bench.enqueue(work.task())
         await bench.finished(task_id)
-        await _rests(asked)
+        await _rests(calls)
 
         # One that has it, one more that was woken, and what these ask before they rest again; a herd would be all.
-        assert 0 < asked["take"] - before < MANY
+        assert 0 < calls["take"] - before < MANY
 
 
-async def _rests(asked: Counter[str]) -> None:
+async def _rests(calls: Counter[str]) -> None:
     """Wait until nobody has asked for so long that only the poll interval is left of their waits."""
-    seen, since = asked.total(), monotonic()
+    seen, since = calls.total(), monotonic()
 
     def rested() -> bool:
         nonlocal seen, since
-        if asked.total() != seen:
-            seen, since = asked.total(), monotonic()
+        if calls.total() != seen:
+            seen, since = calls.total(), monotonic()
         return monotonic() - since > 2 * QUICK_PERIOD
 
     await until(rested)

@@ -55,7 +55,7 @@ async def test_procedure_declared_only_by_a_row_runs(bench: Bench) -> None:
     assert task.state == "completed"
 
 
-@pytest.mark.parametrize("listen", [True, False], ids=["told", "by looking"])
+@pytest.mark.parametrize("listen", [True, False], ids=["notified", "polling"])
 async def test_procedure_declared_while_the_worker_runs_is_served(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, listen: bool
 ) -> None:

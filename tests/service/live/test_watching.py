@@ -101,15 +101,15 @@ async def test_nothing_is_queried_while_nobody_watches(live: Live, recorded: Rec
     async with live.watch(ALL) as stream:
         [task_id] = await enqueue(other)
         await batch_with(stream, task_id)
-    asked = len(recorded.queries)
-    assert asked > 0
+    number = len(recorded.queries)
+    assert number > 0
 
     await enqueue(other)
     # Long enough for several polls, if there were any.
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.Event().wait(), 1.5)
 
-    assert len(recorded.queries) == asked
+    assert len(recorded.queries) == number
     await until_listeners(other, 0)
 
 

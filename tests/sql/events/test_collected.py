@@ -8,13 +8,13 @@ from typing import Any
 
 from tests.sql.engine import LEASE, Engine
 
-Told = list[tuple[str, int | None]]
+Events = list[tuple[str, int | None]]
 
 
 class Collecting:
     """A transaction that collects events.
 
-    `told` contains the types with the task ids, or with the chain ids if there is no task. Similar new tasks share
+    `events` contains the types with the task ids, or with the chain ids if there is no task. Similar new tasks share
     one document, and each starts a chain.
     """
 
@@ -22,11 +22,11 @@ class Collecting:
         self.documents: list[dict[str, Any]] = []
 
     @property
-    def told(self) -> Told:
-        return [told for document in self.documents for told in _told(document)]
+    def events(self) -> Events:
+        return [event for document in self.documents for event in _events(document)]
 
 
-def _told(document: dict[str, Any]) -> Told:
+def _events(document: dict[str, Any]) -> Events:
     if "ids" in document:
         return [(kind, task_id) for kind in ("job_created", "chain_created") for task_id in document["ids"]]
     return [(document["type"], document.get("id", document["chain_id"]))]
@@ -45,7 +45,7 @@ def test_stored_task_creates_a_chain(engine: Engine) -> None:
     with collecting(engine) as collected:
         task_id = engine.enqueue(key="store:4")
 
-    assert collected.told == [("job_created", task_id), ("chain_created", task_id)]
+    assert collected.events == [("job_created", task_id), ("chain_created", task_id)]
 
 
 def test_identical_consecutive_events_are_combined(engine: Engine) -> None:
@@ -67,20 +67,20 @@ def test_existing_task_has_no_created_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.enqueue(dedupe_key="a")
 
-    assert collected.told == []
+    assert collected.events == []
 
 
 def test_task_with_a_need_has_blocked_and_unblocked_events(engine: Engine) -> None:
     needed = engine.enqueue()
     with collecting(engine) as collected:
         waiting = engine.enqueue(needs=[{"task": needed}])
-    assert ("job_blocked", waiting) in collected.told
+    assert ("job_blocked", waiting) in collected.events
 
     claim = engine.claim_one()
     with collecting(engine) as collected:
         engine.complete(claim)
 
-    assert collected.told == [("job_unblocked", waiting)]
+    assert collected.events == [("job_unblocked", waiting)]
 
 
 def test_running_task_that_gets_a_need_has_a_blocked_event(engine: Engine) -> None:
@@ -90,7 +90,7 @@ def test_running_task_that_gets_a_need_has_a_blocked_event(engine: Engine) -> No
     with collecting(engine) as collected:
         engine.block(claim, {"task": other})
 
-    assert collected.told == [("job_blocked", first)]
+    assert collected.events == [("job_blocked", first)]
 
 
 def test_parent_has_waiting_and_completed_events(engine: Engine) -> None:
@@ -98,13 +98,13 @@ def test_parent_has_waiting_and_completed_events(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.complete(claim, next={"children": [{"role": "work"}]})
     [child] = engine.children(parent)
-    assert collected.told == [("job_created", child.id), ("chain_created", child.id), ("job_waiting", parent)]
+    assert collected.events == [("job_created", child.id), ("chain_created", child.id), ("job_waiting", parent)]
 
     child_claim = engine.claim_one()
     with collecting(engine) as collected:
         engine.complete(child_claim)
 
-    assert collected.told == [("job_completed", parent)]
+    assert collected.events == [("job_completed", parent)]
 
 
 def test_retried_failure_has_no_event(engine: Engine) -> None:
@@ -114,7 +114,7 @@ def test_retried_failure_has_no_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.fail(claim)
 
-    assert collected.told == []
+    assert collected.events == []
 
 
 def test_final_failure_has_durations_of_task_and_chain(engine: Engine) -> None:
@@ -126,7 +126,7 @@ def test_final_failure_has_durations_of_task_and_chain(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.fail(claim, "boom")
 
-    assert collected.told == [("job_failed", task_id)]
+    assert collected.events == [("job_failed", task_id)]
     assert {"error": "boom", "seconds": 7, "chain_seconds": 7}.items() <= collected.documents[0].items()
 
 
@@ -137,13 +137,13 @@ def test_completion_of_a_longer_chain_is_reported_on_request(engine: Engine) -> 
     with collecting(engine) as collected:
         engine.complete(first, next={"continuation": {"role": "work"}})
     last = engine.claim_one()
-    assert collected.told == [("job_created", last.id)]
+    assert collected.events == [("job_created", last.id)]
 
     engine.clock.advance(seconds=2)
     with collecting(engine, [last.id]) as collected:
         engine.complete(last)
 
-    assert collected.told == [("job_completed", last.id)]
+    assert collected.events == [("job_completed", last.id)]
     assert {"seconds": 2, "chain_seconds": 7}.items() <= collected.documents[0].items()
 
 
@@ -153,7 +153,7 @@ def test_cancelled_task_has_an_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.cancel(task_id)
 
-    assert collected.told == [("job_cancelled", task_id)]
+    assert collected.events == [("job_cancelled", task_id)]
 
 
 def test_tasks_finished_from_outside_have_events(engine: Engine) -> None:
@@ -163,7 +163,7 @@ def test_tasks_finished_from_outside_have_events(engine: Engine) -> None:
         engine.complete_task(completed)
         engine.fail_task(failed, "no")
 
-    assert collected.told == [("job_completed", completed), ("job_failed", failed)]
+    assert collected.events == [("job_completed", completed), ("job_failed", failed)]
 
 
 def test_retried_task_has_an_event(engine: Engine) -> None:
@@ -173,7 +173,7 @@ def test_retried_task_has_an_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.retry(task_id)
 
-    assert collected.told == [("job_retried", task_id)]
+    assert collected.events == [("job_retried", task_id)]
 
 
 def test_triggered_task_has_an_event(engine: Engine) -> None:
@@ -182,7 +182,7 @@ def test_triggered_task_has_an_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.rows("select rolecall.trigger(%s)", [task_id])
 
-    assert collected.told == [("job_triggered", task_id)]
+    assert collected.events == [("job_triggered", task_id)]
 
 
 def test_rescued_task_has_an_event_with_the_lost_attempt(engine: Engine) -> None:
@@ -193,7 +193,7 @@ def test_rescued_task_has_an_event_with_the_lost_attempt(engine: Engine) -> None
     with collecting(engine) as collected:
         engine.rescue()
 
-    assert collected.told == [("job_reaped", task_id)]
+    assert collected.events == [("job_reaped", task_id)]
     assert collected.documents[0]["attempt"] == 1
 
 
@@ -204,7 +204,7 @@ def test_expired_task_has_a_cancelled_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.expire()
 
-    assert collected.told == [("job_cancelled", task_id)]
+    assert collected.events == [("job_cancelled", task_id)]
     assert collected.documents[0]["error"] == "it expired at 2026-01-01 00:00:30Z, before it began"
 
 
@@ -215,7 +215,7 @@ def test_deleted_chain_has_an_event(engine: Engine) -> None:
     with collecting(engine) as collected:
         engine.delete_chains(task_id)
 
-    assert collected.told == [("chain_deleted", task_id)]
+    assert collected.events == [("chain_deleted", task_id)]
 
 
 def test_events_of_a_rolled_back_savepoint_are_discarded(engine: Engine) -> None:
@@ -224,7 +224,7 @@ def test_events_of_a_rolled_back_savepoint_are_discarded(engine: Engine) -> None
         with engine.connection.transaction(force_rollback=True):
             engine.enqueue()
 
-    assert collected.told == [("job_created", kept), ("chain_created", kept)]
+    assert collected.events == [("job_created", kept), ("chain_created", kept)]
 
 
 def test_events_are_collected_only_on_request(engine: Engine) -> None:
@@ -234,7 +234,7 @@ def test_events_are_collected_only_on_request(engine: Engine) -> None:
 
     with collecting(engine) as collected:
         pass
-    assert collected.told == []
+    assert collected.events == []
 
 
 def test_collection_ends_with_the_transaction(engine: Engine) -> None:
