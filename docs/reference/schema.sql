@@ -105,6 +105,8 @@ CREATE TYPE rolecall.task_filter AS (
 	finished_from timestamp with time zone,
 	finished_to timestamp with time zone,
 	error_group bigint,
+	error text,
+	payload jsonb,
 	action text
 );
 CREATE TABLE rolecall.tasks (

@@ -218,3 +218,19 @@ def test_unstored_result_is_reported(cli: Run) -> None:
 
     assert f"not stored: {marker.unstored}" in cli("tasks", "show", task_id).out
     assert cli("tasks", "show", task_id, "--json").json["task"]["result"]["why"] == marker.unstored
+
+
+def test_query_selects_tasks(cli: Run) -> None:
+    enqueued(cli, "--key", "shop:1")
+    task = enqueued(cli, "--key", "shop:2")
+
+    found = cli("tasks", "list", "--query", "key:shop:2 handler:add", "--json").json
+
+    assert [each["id"] for each in found["items"]] == [task]
+
+
+def test_invalid_query_is_a_usage_error(cli: Run) -> None:
+    result = cli("tasks", "list", "--query", "rol:sums")
+
+    assert result.code != 0
+    assert "there is no field 'rol'; did you mean 'role'?" in result.err

@@ -125,7 +125,8 @@ async def test_active_filter_is_shown_in_the_form_and_kept_in_links(pool: Engine
         ("created_from=yesterday", "created from: “yesterday” is not a time"),
         ("state=sleepy", "sleepy"),
         ("cursor=nonsense", "is not a cursor of this list"),
-        (f"text={'x' * 201}", "longer than 200 characters"),
+        (f"key={'x' * 201}", "longer than 200 characters"),
+        ("q=rol:mail", "there is no field &#39;rol&#39;"),
         ("key=%00", "key"),
     ],
 )
@@ -170,3 +171,21 @@ async def test_parent_links_to_its_children(pool: Engine, http: httpx2.AsyncClie
     row = page.one("tr", id=f"task-{parent}")
     assert [link["href"] for link in row.all("a") if link.text == "children"] == [f"/tasks?parent={parent}"]
     assert rows(page) == [f"task-{parent}"]
+
+
+async def test_conditions_of_a_query_become_filters(pool: Engine, http: httpx2.AsyncClient) -> None:
+    task = pool.enqueue("sums", handler="add", payload={"store": 58})
+    pool.enqueue("sums", handler="add", payload={"store": 59})
+
+    page = await shown(http, "/tasks?role=letters&q=role:sums+payload.store:58+state:pending")
+
+    assert rows(page) == [f"task-{task}"]
+    assert page.one("input", name="q")["value"] == "payload.store:58"
+    assert "role: sums" in page.one("ul", class_="chips").text
+    assert page.one("ul", class_="chips").all("a")[-1]["href"] == "/tasks"
+
+
+async def test_query_that_is_an_id_leads_to_the_task(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/tasks?q=25")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/tasks/25")

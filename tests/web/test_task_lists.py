@@ -137,3 +137,28 @@ async def test_children_are_listed(http: httpx2.AsyncClient) -> None:
 
     assert await get(http, f"/api/tasks/{task_id}/children") == {"items": [], "next_cursor": None}
     assert (await http.get("/api/tasks/4711/children")).status_code == 404
+
+
+async def test_query_selects_tasks_together_with_parameters(http: httpx2.AsyncClient) -> None:
+    for store in (57, 58):
+        await http.post("/api/tasks", json={"handler": "add", "payload": {"a": store, "b": 2}, "key": f"shop:{store}"})
+
+    found = (await http.get("/api/tasks", params={"q": "payload.a:58 state:ready", "handler": "add"})).json()
+
+    assert [task["key"] for task in found["items"]] == ["shop:58"]
+
+
+@pytest.mark.parametrize("query", ["rol:mail", "role:sums", "x" * 1_001])
+async def test_invalid_or_contradicting_query_is_rejected(http: httpx2.AsyncClient, query: str) -> None:
+    answer = await http.get("/api/tasks", params={"q": query, "role": "other"})
+
+    assert answer.status_code == 422
+
+
+async def test_bulk_action_selects_tasks_by_a_query(http: httpx2.AsyncClient) -> None:
+    for store in (57, 58):
+        await http.post("/api/tasks", json={"handler": "add", "payload": {"a": store, "b": 2}})
+
+    preview = await http.post("/api/bulk/preview", json={"action": "cancel", "filter": {"q": "payload.a:58"}})
+
+    assert preview.json()["number"] == 1

@@ -13,6 +13,7 @@ from typer import Option
 from rolecall.cli.shell import Shell
 from rolecall.cli.values import read_date
 from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.task_query import combine, read_query
 
 P = ParamSpec("P")
 
@@ -31,6 +32,7 @@ OPTIONS: tuple[tuple[str, type, str, str], ...] = (
     ("finished_from", str, "DATE", "Finished at this time or later."),
     ("finished_to", str, "DATE", "Finished before this time."),
     ("error_group", int, "ID", "Only failed tasks of this error group."),
+    ("query", str, "QUERY", "Only tasks that match a query: 'role:mail error~429 payload.store:58 age>1h'."),
 )
 FIELDS = {"worker": "worker_id", "chain": "chain_id", "parent": "parent_id"}
 
@@ -63,4 +65,6 @@ def _option(name: str, kind: type, metavar: str, meaning: str) -> Parameter:
 def _filter(words: dict[str, Any]) -> TaskFilter:
     dated = ("created_from", "created_to", "finished_from", "finished_to")
     dates = {name: read_date(words.pop(name)) for name in dated if words[name] is not None}
-    return TaskFilter(**{FIELDS.get(name, name): value for name, value in words.items()} | dates)
+    query = words.pop("query")
+    which = TaskFilter(**{FIELDS.get(name, name): value for name, value in words.items()} | dates)
+    return which if query is None else combine(which, read_query(query))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rolecall.app.declarations import AppCheck
 
 HOUR = 60
-DAYS_AGO = (1, 7)
+DAYS_AGO = (0, 1, 7)
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 MINUTE = 60
 LATEST_POINTS = 10
@@ -68,10 +68,9 @@ class Overview:
         self._doctor = SharedResult(examine, seconds=15.0, patience=patience)
         history = Insight(database).history
         self._history = {
-            span: SharedResult(partial(history, None, span), seconds=5.0, patience=patience) for span in SPANS
-        }
-        self._earlier = {
-            (span, days): SharedResult(partial(history, None, span, days), seconds=60.0, patience=patience)
+            (span, days): SharedResult(
+                partial(history, None, span, days), seconds=60.0 if days else 5.0, patience=patience
+            )
             for span in SPANS
             for days in DAYS_AGO
         }
@@ -101,7 +100,7 @@ class Overview:
 
     async def figures(self) -> PoolFigures:
         """Return the figures of the pool."""
-        loads, active, hour = await self._loads.get(), await self._active(), await self._history[HOUR].get()
+        loads, active, hour = await self._loads.get(), await self._active(), await self._history[HOUR, 0].get()
         return _figures(loads, active, hour)
 
     async def roles(self) -> list[RoleOutlook]:
@@ -110,31 +109,26 @@ class Overview:
         known = {each.role: each for each in capacity or ()}
         return [_outlook(role, active, known.get(role.role)) for role in loads]
 
-    async def history(self, minutes: int = HOUR) -> History:
-        """Return a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
-        return await self._within(self._history, minutes)
-
-    async def earlier(self, minutes: int, days_ago: int) -> History:
-        """Return a history of 10 minutes to 7 days that ended some days ago (`DAYS_AGO`). Raises ConfigError."""
-        require_one_of("days_ago", days_ago, DAYS_AGO)
+    async def history(self, minutes: int = HOUR, days_ago: int = 0) -> History:
+        """Return a history of 10 minutes to 7 days (`SPANS`) that ended some days ago (`DAYS_AGO`). Raises
+        ConfigError.
+        """
         require_one_of("minutes", minutes, SPANS)
-        return await self._earlier[minutes, days_ago].get()
+        require_one_of("days_ago", days_ago, DAYS_AGO)
+        return await self._history[minutes, days_ago].get()
 
     async def changes(self, minutes: int = HOUR) -> list[StoredAuditEvent]:
         """Return the latest changes within the history that affect many tasks. Raises ConfigError."""
-        return await self._within(self._changes, minutes)
+        require_one_of("minutes", minutes, SPANS)
+        return await self._changes[minutes].get()
 
     async def workers(self) -> list[RegisteredWorker]:
         """Return all registered workers, also stopped ones."""
         return await self._workers.get()
 
     async def _read_changes(self, minutes: int) -> list[StoredAuditEvent]:
-        points = (await self._history[minutes].get()).points
+        points = (await self._history[minutes, 0].get()).points
         return await self._audit.list(AuditFilter(kinds=FAR_REACHING, since=points[0].at, limit=MOST_CHANGES))
-
-    async def _within(self, results: Mapping[int, SharedResult[T]], minutes: int) -> T:
-        require_one_of("minutes", minutes, SPANS)
-        return await results[minutes].get()
 
     async def _active(self) -> list[RegisteredWorker]:
         return [worker for worker in await self._workers.get() if worker.active]

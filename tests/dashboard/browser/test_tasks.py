@@ -55,7 +55,7 @@ async def test_search_url_contains_only_the_used_filters(pool: Engine, visit: Vi
     await page.get_by_role("textbox", name="Created from").fill("2026-01-31T12:00:30")
     await page.keyboard.press("Enter")
 
-    await page.wait_for_url("**/tasks?text=add&created_from=2026-01-31T17%3A00%3A30.000Z")
+    await page.wait_for_url("**/tasks?q=add&created_from=2026-01-31T17%3A00%3A30.000Z")
     await expect(page.get_by_role("textbox", name="Created from")).to_have_value("2026-01-31T12:00:30")
 
 

@@ -65,8 +65,9 @@ class TaskFilter:
     `state` is a stored state or a status (ready, stale, hanging ...). `role` and `handler` can be several names,
     separated by commas. `roots` excludes children. Times have a zone; `from` is inclusive, `to` exclusive, and open
     tasks have no finishing time. `error_group` selects the failed tasks of one. `text` is searched without regard to
-    case in handler, key, dedupe key, error and payload. No index supports it, so each page reads at most 2,000 tasks
-    (50,000 for other conditions without an index) and may be short or empty; its cursor continues the search.
+    case in handler, key, dedupe key, error and payload, and `error` in the error. The payload contains `payload`. No
+    index supports these three, so each page reads at most 5,000 tasks (50,000 for other conditions without an index)
+    and may be short or empty; its cursor continues the search.
     `cursor` is the `next_cursor` of the previous page.
     """
 
@@ -85,6 +86,8 @@ class TaskFilter:
     finished_from: datetime | None = None
     finished_to: datetime | None = None
     error_group: int | None = None
+    error: str | None = None
+    payload: Mapping[str, object] | None = None
     cursor: str | None = None
     limit: int = 50
 

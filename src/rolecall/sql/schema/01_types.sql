@@ -111,6 +111,8 @@ create type rolecall.task_filter as (
     finished_from timestamptz,
     finished_to timestamptz,
     error_group bigint,
+    error text,
+    payload jsonb,
     action text
 );
 

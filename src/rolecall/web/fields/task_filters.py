@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.task_query import LONGEST, combine, read_query
 from rolecall.service.services import Services
 from rolecall.web.fields.aliases import MARK, SecondNames
 from rolecall.web.fields.parameters import LARGEST_ID, LONGEST_PAGE, MOST_IDS, Id, Moment, Names, ShortText, agreed
@@ -18,7 +19,8 @@ class Filter(BaseModel):
     `worker_id` is the same as `worker`, and also accepts a registered worker's name: the latest worker with that name.
     No task matches the name of an unknown worker. `role` and `handler` accept several names, separated by commas.
     Time ranges include `from` and exclude `to`. `text` looks in handler, key, dedupe key, error and payload.
-    `error_group` selects the failed tasks of one. Field aliases that set a task's key are filters too.
+    `error_group` selects the failed tasks of one. `q` is a query such as `role:mail error~429 payload.store:58 age>1h`,
+    whose conditions must hold too. Field aliases that set a task's key are filters too.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra={MARK: True})
@@ -40,6 +42,7 @@ class Filter(BaseModel):
     finished_from: Moment | None = None
     finished_to: Moment | None = None
     error_group: Id | None = None
+    q: Annotated[str, Field(min_length=1, max_length=LONGEST)] | None = None
 
 
 class BodyFilter(Filter):
@@ -51,7 +54,7 @@ class BodyFilter(Filter):
 # The id of no worker.
 NO_WORKER = 0
 # Filters that have the same name in the service.
-PLAIN = frozenset(Filter.model_fields) - {"state", "status", "worker", "worker_id", "chain", "parent"}
+PLAIN = frozenset(Filter.model_fields) - {"state", "status", "worker", "worker_id", "chain", "parent", "q"}
 
 
 class Listing(Filter):
@@ -66,10 +69,11 @@ def task_filter(
 ) -> TaskFilter:
     """Return the filter for the service. `worker` is the worker that `worker_id` names.
 
-    Raises FilterError if two names of the same filter differ, and RequestValidationError for unknown filters.
+    Raises FilterError if two names of the same filter differ or the query is invalid, and RequestValidationError for
+    unknown filters.
     """
     words = {name: getattr(given, name) for name in PLAIN}
-    return TaskFilter(
+    which = TaskFilter(
         **words | {"key": names.key(given.model_extra, given.key)},
         state=agreed("state", given.state, "status", given.status),
         worker_id=agreed("worker", given.worker, "worker_id", worker),
@@ -78,6 +82,7 @@ def task_filter(
         cursor=cursor,
         limit=limit,
     )
+    return which if given.q is None else combine(which, read_query(given.q))
 
 
 async def resolve_filter(

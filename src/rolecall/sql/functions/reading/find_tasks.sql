@@ -1,9 +1,10 @@
 -- Finds tasks, open and finished, newest first, optionally before a given id. The filter's fields are those
 -- of rolecall.task_filter; a task must match all of them. Role and handler may be several names, separated
 -- by commas. Ids, chain, parent, key, error group, failed, cancelled, blocked, waiting and hanging are found
--- by an index. For other filters, 50,000 tasks are examined (5,000 for a text, which is not searched in
--- payloads over 8 kB, nor in those of handlers that redact parts): a page may have fewer tasks than p_limit
--- although more follow.
+-- by an index. For other filters, 50,000 tasks are examined (5,000 for a text, error or payload): a page may
+-- have fewer tasks than p_limit although more follow. Payloads of handlers that redact parts are not
+-- searched, and a text is not searched in payloads over 8 kB. `payload` is a JSON object that the payload
+-- must contain.
 -- returns: one row: at most p_limit ids, and the id before which the next page begins; null if there is
 -- none
 -- public: yes
@@ -36,7 +37,7 @@ set enable_seqscan = off
 as $$
 declare
     v rolecall.task_filter := jsonb_populate_record(null::rolecall.task_filter, p_filter);
-    v_most int := case when v.text is null then 50000 else 5000 end;
+    v_most int := case when num_nonnulls(v.text, v.error, v.payload) = 0 then 50000 else 5000 end;
     v_text text := lower(v.text);
     v_lines int[] := rolecall.lines_of(v.role, v.handler);
     v_worded int[] := array(
@@ -47,7 +48,8 @@ declare
         select line.id
         from rolecall.lines as line
         join rolecall.handlers as handler on handler.name = line.handler
-        where v_text is not null and concat(handler.signature, handler.hiding) like '%"writeOnly": true%'
+        where num_nonnulls(v_text, v.payload) > 0
+            and concat(handler.signature, handler.hiding) like '%"writeOnly": true%'
     );
     -- The state by which an index finds tasks: few have one of these.
     v_few rolecall.task_state := case
@@ -123,6 +125,8 @@ begin
                     shown, parked, scheduled_for, attempt, lease_until, started_at
                 )
             )
+            and (v.error is null or strpos(lower(error), lower(v.error)) > 0)
+            and (v.payload is null or (line_id <> all(v_hiding) and payload @> v.payload))
             and (
                 v.text is null
                 or line_id = any(v_worded)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from pydantic import ValidationError
 from starlette.datastructures import FormData, QueryParams
 
 from rolecall.model.errors import FilterError
+from rolecall.model.operator import task_query
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.web.fields.aliases import SecondNames
 from rolecall.web.fields.task_filters import Filter, Listing, task_filter
@@ -27,7 +29,7 @@ LABELS = {
     "worker": "worker",
     "chain": "chain",
     "parent": "parent",
-    "text": "search",
+    "q": "search",
     "roots": "only roots",
     "created_from": "created from",
     "created_to": "created before",
@@ -43,6 +45,9 @@ WHAT_FITS = {
     "string_too_long": "is longer than 200 characters",
     "too_long": "are more than 1,000 tasks",
 }
+# The parameters of conditions that have another name, and the conditions that have none.
+PARAMETERS = {"worker_id": "worker", "chain_id": "chain", "parent_id": "parent"}
+ONLY_IN_QUERY = frozenset({"text", "error", "payload"})
 NO_MOMENT = "is not a time such as 2026-01-31T12:00"
 LONGEST_SHOWN = 60
 Words = Mapping[str, tuple[str, ...]]
@@ -55,6 +60,9 @@ class TaskQuery:
     words: Words
     filter: TaskFilter
     problem: str | None = None
+    examples: ClassVar[Sequence[str]] = (
+        "role:mail", "state:failed", 'key:"user 7"', "error~429", "payload.store:58", "age>1h", "is:root",
+    )  # fmt: skip
 
     def word(self, name: str) -> str:
         """Return the text of a parameter; empty if it is missing."""
@@ -82,9 +90,13 @@ class TaskQuery:
 
 
 def read_query(given: QueryParams | FormData, *, cursor: str | None = None) -> TaskQuery:
-    """Parse a query. Invalid values become `problem`; unknown parameters are ignored."""
+    """Parse a query. Invalid values become `problem`; unknown parameters are ignored.
+
+    Conditions in `q` become parameters, and replace those that are given too. What has no parameter remains in `q`.
+    """
     words = _words(given)
     try:
+        words = _expand(words)
         listing = Listing.model_validate(_values(words))
         return TaskQuery(words=words, filter=task_filter(listing, NO_NAMES, cursor=cursor, limit=PAGE))
     except ValidationError as error:
@@ -99,6 +111,27 @@ def _words(given: QueryParams | FormData) -> Words:
     if not named["state"]:
         named["state"] = _texts(given.getlist("status"))
     return {name: values if name == "ids" else values[-1:] for name, values in named.items() if values}
+
+
+def _expand(words: Words) -> Words:
+    typed = task_query.read_query(words["q"][0]) if "q" in words else TaskFilter()
+    found = {PARAMETERS.get(name, name): _parameter(value) for name, value in typed.conditions().items()}
+    [text] = words.get("text", (None,))
+    rest = task_query.write_query(TaskFilter(text=typed.text or text, error=typed.error, payload=typed.payload))
+    kept = {**words, **found, "q": (rest,)}
+    return {name: values for name, values in kept.items() if name not in ONLY_IN_QUERY and values != ("",)}
+
+
+def _parameter(value: object) -> tuple[str, ...]:
+    match value:
+        case datetime():
+            return (value.isoformat(),)
+        case list():
+            return tuple(map(str, value))
+        case bool():
+            return ("true",)
+        case _:
+            return (str(value),)
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ async def _marks(view: View, minutes: int) -> list[Mark]:
 async def _earlier(view: View, minutes: int, *, compare: bool) -> dict[int, History]:
     if not compare:
         return {}
-    return {days: await view.services.overview.earlier(minutes, days) for days in earlier_days(minutes)}
+    return {days: await view.services.overview.history(minutes, days) for days in earlier_days(minutes)}
 
 
 async def _problems(view: View) -> tuple[list[Alert], bool]:

@@ -23,8 +23,9 @@ from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import before_selected, summarize
 from rolecall.web.dashboard.presenters.lists import StateTab, derived_tabs, state_tabs
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import Operating, Reading
+from rolecall.web.dashboard.view import Operating, Reading, redirect
 from rolecall.web.fields.parameters import Id
+from rolecall.web.http.requests import root_of
 
 router = Pages()
 
@@ -59,7 +60,10 @@ class TaskCounts:
 
 @router.get("/tasks")
 async def list_tasks(view: Reading, request: Request, cursor: str | None = None) -> Response:
-    """Show the tasks that match the query, newest first."""
+    """Show the tasks that match the query, newest first. A query that is an id leads to the task."""
+    typed = request.query_params.get("q", "").strip()
+    if typed.isascii() and typed.isdigit():
+        return redirect(f"{root_of(request.scope)}/tasks/{typed}")
     query = read_query(request.query_params, cursor=cursor)
     parts = await view.read(found=_find(view.services, query), counts=_count(view.services, query))
     found = parts["found"]
