@@ -111,3 +111,28 @@ async def test_rows_of_a_plots_table_lead_to_as_many_tasks_as_the_plot_shows(
     # A point is 30 seconds long.
     assert await numbers(0) == [("4/min", 2)]
     assert await numbers(1) == [("2/min", 1)]
+
+
+async def test_plots_and_their_tables_compare_with_yesterday_and_last_week(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    finish_tasks(pool)
+    pool.rows("update rolecall.history_until set began = now() - interval '10 days'")
+    for role, handler in (("", ""), ("sums", "add"), ("sums", "stumble")):
+        pool.rows(
+            "insert into rolecall.history (role, handler, width, at, completed)"
+            f" select '{role}', '{handler}', width, at, 600 from (values (60, 1), (600, 7)) as one (width, days)"
+            " cross join lateral (select rolecall.begin_of_bin(width, now() - interval '30 min')"
+            " - make_interval(days => days) as at) as place"
+        )
+
+    async def columns(path: str) -> dict[str, set[str]]:
+        """Return the figures of each column of the first plot's table."""
+        figures = (await shown(http, path)).all("details", class_="figures")[0]
+        heads = [head.text for head in figures.one("thead").all("th")]
+        rows = [[cell.text for cell in row.all("td")] for row in figures.one("tbody").all("tr")]
+        return {head: {row[index] for row in rows} - NOTHING for index, head in enumerate(heads[1:])}
+
+    assert await columns("/") == {"completed": {"4/min"}, "yesterday": {"10/s"}, "last week": {"1/s"}}
+    assert await columns("/roles/sums") == {"completed": {"4/min"}, "yesterday": {"20/s"}, "last week": {"2/s"}}
+    assert await columns("/handlers/add") == {"completed": {"4/min"}, "yesterday": {"10/s"}, "last week": {"1/s"}}

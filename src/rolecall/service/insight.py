@@ -24,22 +24,32 @@ class Insight:
         """Count tasks by role and state."""
         return await self._database.run(insight.counts())
 
-    async def history(self, role: str | None = None, minutes: int = 60) -> History:
-        """Return the history of one or all roles until now, in up to 150 steps. Raises RoleNotFound, ConfigError."""
+    async def history(
+        self, role: str | None = None, minutes: int = 60, *, handler: str | None = None, ago: timedelta = timedelta()
+    ) -> History:
+        """Return the history of one or all roles until now, in up to 150 steps. Raises RoleNotFound, ConfigError.
+
+        `handler` selects a handler of the role. `ago` is how much earlier the history ends, at least two hours if any.
+        """
         if not 1 <= minutes <= MOST_MINUTES:
             raise ConfigError(f"must be 1 to {MOST_MINUTES}, got {minutes}", variable="minutes", value=minutes)
         if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:
             raise await role_not_found(role, self._database)
-        scale = scale_for(minutes)
+        length = timedelta(minutes=minutes)
+        scale = scale_for(minutes, length + ago if ago else ago)
         found = await self._database.run(history.known_history())
         now = found[0] if found else await self._database.run(schedules.present())
         since, until = found[1:] if found else (now, now)
-        begin = scale.begin(now - timedelta(minutes=minutes)) + timedelta(seconds=scale.width)
-        bins = await self._database.run(history.history_bins(role, scale, begin))
+        end = scale.begin(now - ago) if ago else now
+        begin = scale.begin(end - length) + timedelta(seconds=0 if ago else scale.width)
+        bins = await self._database.run(
+            history.history_bins(role, scale, begin, end=end if ago else None, handler=handler)
+        )
         return History(
             role=role,
+            handler=handler,
             step_seconds=scale.width,
             since=since if found else None,
             until=until if found else None,
-            points=points_of(bins, scale, begin, now, (since, until)),
+            points=points_of(bins, scale, begin, end, (since, until)),
         )

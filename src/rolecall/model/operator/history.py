@@ -18,6 +18,8 @@ SHORTEST = 0.001
 A_DECADE = 10
 WIDTHS = (10, 20, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
 STORED = (3_600, 600, 60, 10)
+# How long the stored bins are kept, by their width (`rolecall.history_tiers`).
+KEPT = {10: timedelta(hours=2), 60: timedelta(days=2), 600: timedelta(days=10), 3_600: timedelta(days=90)}
 MOST_POINTS = 150
 
 Histogram = Mapping[int, int]
@@ -73,7 +75,7 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The history of a role, or of all roles (None), in points that are `step_seconds` apart.
+    """The history of a role, of one handler, or of all roles (None), in points that are `step_seconds` apart.
 
     It is known from `since` to `until`, which is some seconds ago, because tasks that finished later may not be
     committed.
@@ -84,6 +86,23 @@ class History:
     since: datetime | None
     until: datetime | None
     points: Sequence[HistoryPoint]
+    handler: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierHistory:
+    """The history of an earlier time, for a comparison: `label` names the time, `ago` is how long ago it was."""
+
+    label: str
+    ago: timedelta
+    history: History
+
+    def points_at(self, moments: Sequence[datetime]) -> list[HistoryPoint | None]:
+        """Return the point that is `ago` before each moment; None where there is none."""
+        points, step = self.history.points, timedelta(seconds=self.history.step_seconds)
+        begin = points[0].at if points else datetime.max.replace(tzinfo=UTC)
+        indexes = ((moment - self.ago - begin) // step for moment in moments)
+        return [points[index] if 0 <= index < len(points) else None for index in indexes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +118,20 @@ class Scale:
         return datetime.fromtimestamp(seconds, UTC)
 
 
-def scale_for(minutes: int) -> Scale:
-    """Return the narrowest points with which the minutes do not exceed the maximum number of points."""
-    width = next((width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS), WIDTHS[-1])
-    return Scale(width=width, source=next(source for source in STORED if width % source == 0))
+def scale_for(minutes: int, age: timedelta = timedelta()) -> Scale:
+    """Return the narrowest points with which the minutes do not exceed the maximum number of points.
+
+    Their stored bins are kept for longer than `age`.
+    """
+    fitting = (
+        width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS and KEPT[_source_of(width)] > age
+    )
+    width = next(fitting, WIDTHS[-1])
+    return Scale(width=width, source=_source_of(width))
+
+
+def _source_of(width: int) -> int:
+    return next(source for source in STORED if width % source == 0)
 
 
 def points_of(

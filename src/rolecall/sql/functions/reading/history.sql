@@ -14,12 +14,33 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
+    select * from rolecall.history_between(p_role, null, p_width, p_source, p_from, null)
+$$;
+
+-- Returns the same statistics until a time (null: until now), of a role, of one of its handlers, or of all
+-- roles. Until an earlier time, which must be a multiple of p_source, they are read only from bins of p_source.
+-- returns: as `history`
+-- public: yes
+create or replace function rolecall.history_between(
+    p_role text, p_handler text, p_width int, p_source int, p_from timestamptz, p_until timestamptz
+)
+returns table (
+    at timestamptz, completed int, failed int, cancelled int, retried int, ready float8, running float8,
+    longest_wait float8, longest_run float8, wait_buckets smallint[], wait_counts int[],
+    run_buckets smallint[], run_counts int[]
+)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
     with bins as materialized (
         select bin.*
         from rolecall.history_until
-        cross join lateral unnest(array['', p_role]) as given (role)
-        cross join lateral rolecall.history_bins(given.role, p_width, p_source, p_from, moment) as bin
-        where given.role is not null
+        cross join lateral (values ('', false), (p_role, p_handler is not null)) as given (role, by_handler)
+        cross join lateral rolecall.history_bins(
+            given.role, p_width, p_source, p_from, least(p_until, moment), given.by_handler
+        ) as bin
+        where given.role is not null and (not given.by_handler or bin.handler = p_handler)
     )
     select pool.at, coalesce(own.completed, 0), coalesce(own.failed, 0), coalesce(own.cancelled, 0),
         coalesce(own.retried, 0),
@@ -28,6 +49,7 @@ as $$
         own.longest_wait, own.longest_run, own.wait_buckets, own.wait_counts, own.run_buckets, own.run_counts
     from bins as pool
     left join bins as own on own.at = pool.at and own.role = coalesce(p_role, '')
+        and own.handler = coalesce(p_handler, '')
     where pool.role = ''
     order by pool.at
 $$;

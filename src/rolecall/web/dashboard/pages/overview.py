@@ -8,7 +8,8 @@ from fastapi import Response
 
 from rolecall.model.operator.access import Scope
 from rolecall.model.operator.overview import Alert
-from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, marks_of
+from rolecall.service.plots import PlotScope
+from rolecall.web.dashboard.pages.plots import SPANS, PagePlots, read_plots
 from rolecall.web.dashboard.presenters.roles import longest_waiting, outlook_table
 from rolecall.web.dashboard.presenters.tables import AskedTable
 from rolecall.web.dashboard.routing import Pages
@@ -26,8 +27,7 @@ async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> 
         {
             "problems": _problems(view),
             "figures": overview.figures(),
-            "history": overview.history(minutes),
-            "marks": _marks(view, minutes),
+            "plots": _plots(view, minutes),
         }
         if view.wants("pool")
         else {}
@@ -41,15 +41,12 @@ async def show_overview(view: Reading, table: AskedTable, minutes: int = 60) -> 
         longest_waiting=longest_waiting,
         spans=SPANS,
         minutes=minutes,
-        charts_of=charts_of,
     )
 
 
-async def _marks(view: View, minutes: int) -> list[Mark]:
-    """Return the marks of the plots. Changes are shown only to callers who can act."""
-    overview = view.services.overview
-    changes = await overview.changes(minutes) if view.caller.scope.includes(Scope.OPERATE) else ()
-    return marks_of(await overview.history(minutes), changes, await overview.workers())
+async def _plots(view: View, minutes: int) -> PagePlots:
+    await view.services.overview.history(minutes)  # raises for other time ranges
+    return await read_plots(view, PlotScope(minutes=minutes))
 
 
 async def _problems(view: View) -> tuple[list[Alert], bool]:

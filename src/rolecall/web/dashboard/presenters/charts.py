@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from rolecall.model.audit import StoredAuditEvent
-from rolecall.model.operator.history import Durations, History, HistoryPoint
+from rolecall.model.operator.history import Durations, EarlierHistory, History, HistoryPoint
 from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.web.dashboard.formats import count
 from rolecall.web.dashboard.presenters.changes import Change, changes_of
-
-SPANS = {10: "10 min", 60: "1 h", 360: "6 h", 1_440: "24 h", 10_080: "7 d"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +28,34 @@ class Mark:
         return {"at": self.at.timestamp(), "text": self.text}
 
 
-def charts_of(history: History, marks: Sequence[Mark] = ()) -> list[dict[str, Any]]:
-    """Return the plots of a history, as arguments of the template's macro `line_chart`."""
+def charts_of(
+    history: History, marks: Sequence[Mark] = (), earlier: Sequence[EarlierHistory] = ()
+) -> list[dict[str, Any]]:
+    """Return the plots of a history, as arguments of the template's macro `line_chart`.
+
+    The same time of earlier days is shown as faint lines.
+    """
     points = history.points
-    waits, runs = ([getattr(point, name) for point in points] for name in ("waiting", "running"))
-    completed, failed = ([_rate(point, getattr(point, name)) for point in points] for name in ("completed", "failed"))
+    compared = _Earlier(points, earlier)
     charts = (
-        ("speed", "Completed tasks per second", "/s", "completed", [_series("completed", "good", completed, "area")]),
-        ("failures", "Failed tasks per second", "/s", "failed", [_series("failed", "bad", failed, "area")]),
-        ("waiting", "Waiting time", "s", "", _percentiles(waits)),
-        ("running", "Run time", "s", "", _percentiles(runs)),
+        ("speed", "Completed tasks per second", "/s", "completed", [
+            _series("completed", "good", list(map(_completed, points)), "area"), *compared.series("", _completed),
+        ]),
+        ("failures", "Failed tasks per second", "/s", "failed", [
+            _series("failed", "bad", list(map(_failed, points)), "area"), *compared.series("", _failed),
+        ]),
+        ("waiting", "Waiting time", "s", "", [
+            *_percentiles([point.waiting for point in points]),
+            *compared.series("p95 ", lambda point: point.waiting and point.waiting.p95),
+        ]),
+        ("running", "Run time", "s", "", [
+            *_percentiles([point.running for point in points]),
+            *compared.series("p95 ", lambda point: point.running and point.running.p95),
+        ]),
         ("backlog", "Open tasks", "count", None, [
             _series("ready", "accent", [point.ready_tasks for point in points], "area"),
             _series("running", "info", [point.running_tasks for point in points]),
+            *compared.series("ready ", lambda point: point.ready_tasks),
         ]),
     )  # fmt: skip
     x = [int(point.at.timestamp()) for point in points]
@@ -55,7 +68,7 @@ def charts_of(history: History, marks: Sequence[Mark] = ()) -> list[dict[str, An
             "x": x,
             "series": series,
             "marks": shown,
-            "tasks": None if state is None else _tasks_address(history.role, state),
+            "tasks": None if state is None else _tasks_address(history, state),
             "step": history.step_seconds,
         }
         for name, title, unit, state, series in charts
@@ -92,8 +105,26 @@ def _starts(history: History, workers: Iterable[RegisteredWorker]) -> Iterator[M
         yield Mark(at=started[0].started_at, text=text, path="/admin/workers")
 
 
-def _tasks_address(role: str | None, state: str) -> str:
-    return "/tasks?" + urlencode({name: value for name, value in (("role", role), ("state", state)) if value})
+def _tasks_address(history: History, state: str) -> str:
+    words = (("role", history.role), ("handler", history.handler), ("state", state))
+    return "/tasks?" + urlencode({name: value for name, value in words if value})
+
+
+class _Earlier:
+    """The points of earlier days that belong to the points of a plot."""
+
+    def __init__(self, points: Sequence[HistoryPoint], earlier: Sequence[EarlierHistory]) -> None:
+        moments = [point.at for point in points]
+        self._points = {each.label: each.points_at(moments) for each in earlier}
+
+    def series(self, prefix: str, figure: Callable[[HistoryPoint], float | None]) -> list[dict[str, Any]]:
+        """Return a faint line for each day that has figures."""
+        values = {label: [point and figure(point) for point in found] for label, found in self._points.items()}
+        return [
+            _series(prefix + label, "faint", found)
+            for label, found in values.items()
+            if any(value is not None for value in found)
+        ]
 
 
 def _percentiles(durations: Sequence[Durations | None]) -> list[dict[str, Any]]:
@@ -108,5 +139,9 @@ def _series(label: str, tone: str, values: Sequence[float | None], kind: str = "
     return {"label": label, "tone": tone, "kind": kind, "values": rounded}
 
 
-def _rate(point: HistoryPoint, number: int | None) -> float | None:
-    return None if number is None else number / point.seconds
+def _completed(point: HistoryPoint) -> float | None:
+    return None if point.completed is None else point.completed / point.seconds
+
+
+def _failed(point: HistoryPoint) -> float | None:
+    return None if point.failed is None else point.failed / point.seconds
