@@ -11,6 +11,7 @@ from rolecall.model.durations import read_duration
 from rolecall.model.errors import ConfigError
 from rolecall.service.plots import PlotScope
 from rolecall.web.dashboard.pages.plots import SPANS, read_plots
+from rolecall.web.dashboard.pages.work import read_work
 from rolecall.web.dashboard.presenters.roles import RoleRow, role_rows, role_table
 from rolecall.web.dashboard.presenters.tables import AskedTable, SortedTable, TableQuery
 from rolecall.web.dashboard.routing import Pages
@@ -42,7 +43,9 @@ async def show_role(view: Reading, name: str, minutes: int = 60) -> Response:
     role = await services.roles.get(name)
     snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
     [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
-    parts = await view.read(plots=read_plots(view, PlotScope(role=name, minutes=minutes)))
+    parts = await view.read(
+        plots=read_plots(view, PlotScope(role=name, minutes=minutes)), work=read_work(view, name)
+    )
     return view.page("roles/one.html", row=row, choices=CHOICES, spans=SPANS, minutes=minutes, **parts)
 
 
