@@ -1,4 +1,4 @@
-"""The plots of the pool, of a role and of a handler: their history, earlier times, and changes. Shared by all viewers."""
+"""The plots of the pool, of a role and of a handler, shared by all viewers: history, earlier times, and changes."""
 
 from __future__ import annotations
 

@@ -102,9 +102,7 @@ class SharedResults(Generic[Key, T]):
     async def get(self, key: Key) -> T:
         """Return the result of a key. Raises the error of a failed computation."""
         if key not in self._results:
-            self._results[key] = SharedResult(
-                partial(self._make, key), seconds=self._seconds, patience=self._patience
-            )
+            self._results[key] = SharedResult(partial(self._make, key), seconds=self._seconds, patience=self._patience)
         self._results.move_to_end(key)
         result = self._results[key]
         if len(self._results) > self._most:

@@ -123,9 +123,7 @@ def scale_for(minutes: int, age: timedelta = timedelta()) -> Scale:
 
     Their stored bins are kept for longer than `age`.
     """
-    fitting = (
-        width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS and KEPT[_source_of(width)] > age
-    )
+    fitting = (width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS and KEPT[_source_of(width)] > age)
     width = next(fitting, WIDTHS[-1])
     return Scale(width=width, source=_source_of(width))
 

@@ -43,9 +43,7 @@ async def show_role(view: Reading, name: str, minutes: int = 60) -> Response:
     role = await services.roles.get(name)
     snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
     [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
-    parts = await view.read(
-        plots=read_plots(view, PlotScope(role=name, minutes=minutes)), work=read_work(view, name)
-    )
+    parts = await view.read(plots=read_plots(view, PlotScope(role=name, minutes=minutes)), work=read_work(view, name))
     return view.page("roles/one.html", row=row, choices=CHOICES, spans=SPANS, minutes=minutes, **parts)
 
 

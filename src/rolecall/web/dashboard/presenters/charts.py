@@ -39,18 +39,20 @@ def charts_of(
     compared = _Earlier(points, earlier)
     charts = (
         ("speed", "Completed tasks per second", "/s", "completed", [
-            _series("completed", "good", list(map(_completed, points)), "area"), *compared.series("", _completed),
+            _series("completed", "good", [_completed(point) for point in points], "area"),
+            *compared.series("", _completed),
         ]),
         ("failures", "Failed tasks per second", "/s", "failed", [
-            _series("failed", "bad", list(map(_failed, points)), "area"), *compared.series("", _failed),
+            _series("failed", "bad", [_failed(point) for point in points], "area"),
+            *compared.series("", _failed),
         ]),
         ("waiting", "Waiting time", "s", "", [
             *_percentiles([point.waiting for point in points]),
-            *compared.series("p95 ", lambda point: point.waiting and point.waiting.p95),
+            *compared.series("p95 ", lambda point: point.waiting.p95 if point.waiting else None),
         ]),
         ("running", "Run time", "s", "", [
             *_percentiles([point.running for point in points]),
-            *compared.series("p95 ", lambda point: point.running and point.running.p95),
+            *compared.series("p95 ", lambda point: point.running.p95 if point.running else None),
         ]),
         ("backlog", "Open tasks", "count", None, [
             _series("ready", "accent", [point.ready_tasks for point in points], "area"),
@@ -119,7 +121,7 @@ class _Earlier:
 
     def series(self, prefix: str, figure: Callable[[HistoryPoint], float | None]) -> list[dict[str, Any]]:
         """Return a faint line for each day that has figures."""
-        values = {label: [point and figure(point) for point in found] for label, found in self._points.items()}
+        values = {label: [figure(point) if point else None for point in found] for label, found in self._points.items()}
         return [
             _series(prefix + label, "faint", found)
             for label, found in values.items()
