@@ -18,7 +18,7 @@ as $$
 $$;
 
 -- Returns the same statistics until a time (null: until now), of a role, of one of its handlers, or of all
--- roles. Until an earlier time, which must be a multiple of p_source, they are read only from bins of p_source.
+-- roles. An earlier time must be a multiple of p_source; only bins of p_source are read until then.
 -- returns: as `history`
 -- public: yes
 create or replace function rolecall.history_between(
