@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
-import pytest
 
 from rolecall.model.audit import StoredAuditEvent
 from rolecall.model.operator.access import Scope
-from rolecall.model.operator.history import History, HistoryPoint
+from rolecall.model.operator.history import EarlierHistory, History, HistoryPoint
 from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.web.dashboard.presenters.charts import charts_of, marks_of
 from tests.dashboard.reading import read, shown
@@ -80,24 +79,13 @@ def test_earlier_history_is_a_line_at_the_same_times() -> None:
         replace(POINT, at=BEGIN - timedelta(days=1) + timedelta(minutes=10 * each), seconds=600.0, completed=600 * each)
         for each in (0, 1)
     ]
-    earlier = replace(HISTORY, step_seconds=600, points=past)
+    history = replace(HISTORY, step_seconds=600, points=past)
+    earlier = EarlierHistory(label="yesterday", ago=timedelta(days=1), history=history)
 
-    speed = charts_of(replace(HISTORY, points=points), earlier={1: earlier})[0]
+    speed = charts_of(replace(HISTORY, points=points), earlier=[earlier])[0]
 
     assert [each["label"] for each in speed["series"]] == ["completed", "yesterday"]
     assert speed["series"][1]["values"] == [0.0] * 10 + [1.0] * 2
-
-
-@pytest.mark.parametrize("path", ["/", "/roles/sums"])
-async def test_plots_show_yesterday_and_last_week_on_request(pool: Engine, http: httpx2.AsyncClient, path: str) -> None:
-    finish_tasks(pool)
-
-    plain = await http.get(path)
-    compared = await http.get(path, params={"compare": 1})
-
-    assert 'href="' + path + '?compare=1"' in plain.text
-    assert "yesterday" not in plain.text.replace("Show yesterday", "")
-    assert compared.text.count("p95 last week") >= 2
 
 
 async def test_pause_is_marked_in_the_plots_of_all_roles_and_of_its_role(door: Door, pool: Engine) -> None:
@@ -139,3 +127,36 @@ async def test_rows_of_a_plots_table_lead_to_as_many_tasks_as_the_plot_shows(
     # A point is 30 seconds long.
     assert await numbers(0) == [("4/min", 2)]
     assert await numbers(1) == [("2/min", 1)]
+
+
+async def test_plots_and_their_tables_compare_with_yesterday_and_last_week(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    finish_tasks(pool)
+    pool.rows("update rolecall.history_until set began = now() - interval '10 days'")
+    for role, handler in (("", ""), ("sums", "add"), ("sums", "stumble")):
+        pool.rows(
+            "insert into rolecall.history (role, handler, width, at, completed)"
+            f" select '{role}', '{handler}', width, at, 600 from (values (60, 1), (600, 7)) as one (width, days)"
+            " cross join lateral (select rolecall.begin_of_bin(width, now() - interval '30 min')"
+            " - make_interval(days => days) as at) as place"
+        )
+
+    async def columns(path: str) -> dict[str, set[str]]:
+        """Return the figures of each column of the first plot's table."""
+        figures = (await shown(http, f"{path}?compare=1")).all("details", class_="figures")[0]
+        heads = [head.text for head in figures.one("thead").all("th")]
+        rows = [[cell.text for cell in row.all("td")] for row in figures.one("tbody").all("tr")]
+        return {head: {row[index] for row in rows} - NOTHING for index, head in enumerate(heads[1:])}
+
+    assert await columns("/") == {"completed": {"4/min"}, "yesterday": {"10/s"}, "last week": {"1/s"}}
+    assert await columns("/roles/sums") == {"completed": {"4/min"}, "yesterday": {"20/s"}, "last week": {"2/s"}}
+    assert await columns("/handlers/add") == {"completed": {"4/min"}, "yesterday": {"10/s"}, "last week": {"1/s"}}
+
+
+async def test_plots_are_compared_with_earlier_times_on_request(pool: Engine, http: httpx2.AsyncClient) -> None:
+    finish_tasks(pool)
+
+    [compare] = [link for link in (await shown(http, "/")).all("a") if link.text == "Compare"]
+
+    assert compare["href"] == "/?compare=1"

@@ -42,7 +42,7 @@ async def test_role_is_shown_with_its_handlers_queue_depth_and_live_workers(
 
     page = (await http.get("/roles/sums")).text
 
-    assert 'href="/jobs/stumble"' in page
+    assert 'href="/handlers/stumble"' in page
     assert "<dt>Ready</dt><dd>23</dd>" in page
     assert "<dt>Live workers</dt><dd>1</dd>" in page
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from rolecall.model.errors import ConfigError
 from rolecall.model.operator.history import History, points_of, scale_for
 from rolecall.model.operator.insight import RoleCount
 from rolecall.service.arguments import require_between, role_not_found
 from rolecall.service.database import Database
 from rolecall.sql import history, insight, schedules
 
-MOST_DAYS = 90
-MOST_MINUTES = MOST_DAYS * 24 * 60
+MOST_MINUTES = 90 * 24 * 60
 
 
 class Insight:
@@ -24,23 +24,31 @@ class Insight:
         """Count tasks by role and state."""
         return await self._database.run(insight.counts())
 
-    async def history(self, role: str | None = None, minutes: int = 60, days_ago: int = 0) -> History:
-        """Return the history of one or all roles until now, or until this time some days ago, in about 150 steps.
+    async def history(
+        self, role: str | None = None, minutes: int = 60, *, handler: str | None = None, ago: timedelta = timedelta()
+    ) -> History:
+        """Return the history of one or all roles until now, in up to 150 steps. Raises RoleNotFound, ConfigError.
 
-        Older periods have longer steps. Raises RoleNotFound, ConfigError.
+        `handler` selects a handler of the role. `ago` is how much earlier the history ends, at least two hours if any.
         """
         require_between("minutes", minutes, 1, MOST_MINUTES)
-        require_between("days_ago", days_ago, 0, MOST_DAYS)
+        if handler is not None and role is None:
+            raise ConfigError("needs the role of the handler too", variable="handler", value=handler)
         if role is not None and role not in {each.name for each in await self._database.run(insight.roles())}:
             raise await role_not_found(role, self._database)
-        scale = scale_for(minutes, days_ago)
+        length = timedelta(minutes=minutes)
+        scale = scale_for(minutes, length + ago if ago else ago)
         found = await self._database.run(history.known_history())
         now = found[0] if found else await self._database.run(schedules.present())
         since, until = found[1:] if found else (now, now)
-        begin, end = scale.period(now - timedelta(days=days_ago), timedelta(minutes=minutes), is_past=days_ago > 0)
-        bins = await self._database.run(history.history_bins(role, scale, begin, None if days_ago == 0 else end))
+        end = scale.begin(now - ago) if ago else now
+        begin = scale.begin(end - length) + timedelta(seconds=0 if ago else scale.width)
+        bins = await self._database.run(
+            history.history_bins(role, scale, begin, end=end if ago else None, handler=handler)
+        )
         return History(
             role=role,
+            handler=handler,
             step_seconds=scale.width,
             since=since if found else None,
             until=until if found else None,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from rolecall.config.handoff import HandoffSettings
-from rolecall.model.audit import AuditFilter, StoredAuditEvent
 from rolecall.model.operator.capacity import RoleCapacity, workers_needed
 from rolecall.model.operator.history import Durations, History
 from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.model.operator.overview import Alert, PoolFigures, PoolOverview, RoleLoad, RoleOutlook
 from rolecall.service import alerts
 from rolecall.service.arguments import require_one_of
-from rolecall.service.audit import Audit
 from rolecall.service.capacity import Capacity
 from rolecall.service.database import Database
 from rolecall.service.doctor import Doctor
 from rolecall.service.handoff import Handoff
-from rolecall.service.insight import Insight
+from rolecall.service.plots import Plots, PlotScope
 from rolecall.service.problems import Problems
 from rolecall.service.shared import SharedResult
 from rolecall.service.workers import Workers
@@ -29,22 +27,16 @@ if TYPE_CHECKING:
     from rolecall.app.declarations import AppCheck
 
 HOUR = 60
-DAYS_AGO = (0, 1, 7)
 SPANS = (10, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 MINUTE = 60
 LATEST_POINTS = 10
 MOST_PROBLEMS = 5
-# The kinds of changes that can explain a bend in a plot, and how many of them are returned.
-FAR_REACHING = ("bulk", "handlers", "key_capacities", "roles", "scaling", "workers")
-MOST_CHANGES = 20
-
-T = TypeVar("T")
 
 
 class Overview:
     """The overview of the pool, shared by all viewers. Each part is cached, expensive ones for longer.
 
-    `problems` are all problems of the pool; `alerts` has the five worst ones.
+    `problems` are all problems of the pool; `alerts` has the five worst ones. `plots` are those of all scopes.
     With `patience`, callers wait at most that many seconds for expensive parts: the throughput of roles is None,
     and the doctor's findings are empty, until they are known.
     """
@@ -66,18 +58,7 @@ class Overview:
         self._capacity = SharedResult(Capacity(database).list, seconds=5.0, patience=patience)
         examine = partial(Doctor(database, checks=checks, handoff=handoff).examine, listening=False, problems=False)
         self._doctor = SharedResult(examine, seconds=15.0, patience=patience)
-        history = Insight(database).history
-        self._history = {
-            (span, days): SharedResult(
-                partial(history, None, span, days), seconds=60.0 if days else 5.0, patience=patience
-            )
-            for span in SPANS
-            for days in DAYS_AGO
-        }
-        self._audit = Audit(database)
-        self._changes = {
-            span: SharedResult(partial(self._read_changes, span), seconds=5.0, patience=patience) for span in SPANS
-        }
+        self.plots = Plots(database, patience=patience)
 
     async def show(self, minutes: int = HOUR) -> PoolOverview:
         """Return the state of the pool, with a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
@@ -100,7 +81,7 @@ class Overview:
 
     async def figures(self) -> PoolFigures:
         """Return the figures of the pool."""
-        loads, active, hour = await self._loads.get(), await self._active(), await self._history[HOUR, 0].get()
+        loads, active, hour = await self._loads.get(), await self._active(), await self.history()
         return _figures(loads, active, hour)
 
     async def roles(self) -> list[RoleOutlook]:
@@ -109,26 +90,14 @@ class Overview:
         known = {each.role: each for each in capacity or ()}
         return [_outlook(role, active, known.get(role.role)) for role in loads]
 
-    async def history(self, minutes: int = HOUR, days_ago: int = 0) -> History:
-        """Return a history of 10 minutes to 7 days (`SPANS`) that ended some days ago (`DAYS_AGO`). Raises
-        ConfigError.
-        """
+    async def history(self, minutes: int = HOUR) -> History:
+        """Return a history of 10 minutes to 7 days (`SPANS`). Raises ConfigError."""
         require_one_of("minutes", minutes, SPANS)
-        require_one_of("days_ago", days_ago, DAYS_AGO)
-        return await self._history[minutes, days_ago].get()
-
-    async def changes(self, minutes: int = HOUR) -> list[StoredAuditEvent]:
-        """Return the latest changes within the history that affect many tasks. Raises ConfigError."""
-        require_one_of("minutes", minutes, SPANS)
-        return await self._changes[minutes].get()
+        return await self.plots.history(PlotScope(minutes=minutes))
 
     async def workers(self) -> list[RegisteredWorker]:
         """Return all registered workers, also stopped ones."""
         return await self._workers.get()
-
-    async def _read_changes(self, minutes: int) -> list[StoredAuditEvent]:
-        points = (await self._history[minutes, 0].get()).points
-        return await self._audit.list(AuditFilter(kinds=FAR_REACHING, since=points[0].at, limit=MOST_CHANGES))
 
     async def _active(self) -> list[RegisteredWorker]:
         return [worker for worker in await self._workers.get() if worker.active]

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
 
 from rolecall.model.errors import RolecallError
 
 T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
 SHARE = 0.002
 LONGEST = 60.0
 RECOVERY = 60.0
@@ -83,6 +85,29 @@ class SharedResult(Generic[T]):
         cost = self._cost.add_run(finished - started)
         self._answers = [answer]
         self._keep_until = finished + max(self._seconds, min(LONGEST, cost / SHARE))
+
+
+class SharedResults(Generic[Key, T]):
+    """A shared result for each key. Those of the `most` latest keys are kept."""
+
+    def __init__(
+        self, make: Callable[[Key], Awaitable[T]], *, seconds: float, patience: float | None = None, most: int = 200
+    ) -> None:
+        self._make = make
+        self._seconds = seconds
+        self._patience = patience
+        self._most = most
+        self._results: OrderedDict[Key, SharedResult[T]] = OrderedDict()
+
+    async def get(self, key: Key) -> T:
+        """Return the result of a key. Raises the error of a failed computation."""
+        if key not in self._results:
+            self._results[key] = SharedResult(partial(self._make, key), seconds=self._seconds, patience=self._patience)
+        self._results.move_to_end(key)
+        result = self._results[key]
+        if len(self._results) > self._most:
+            self._results.popitem(last=False)
+        return await result.get()
 
 
 class Cost:

@@ -23,12 +23,16 @@ def known_history() -> Statement[tuple[datetime, datetime, datetime] | None]:
 
 
 def history_bins(
-    role: str | None, scale: Scale, begin: datetime, end: datetime | None = None
+    role: str | None, scale: Scale, begin: datetime, *, end: datetime | None = None, handler: str | None = None
 ) -> Statement[dict[datetime, StoredBin]]:
-    """Read the bins of a role, or of all roles, from the beginning of a bin to that of another, or until now."""
+    """Read the bins of a role, of one of its handlers, or of all roles, from the beginning of a bin on.
+
+    `end` (None: now) is the beginning of a stored bin.
+    """
     return Statement(
-        query=f"select {COLUMNS} from rolecall.history(%s::text, %s::int, %s::int, %s::timestamptz, %s::timestamptz)",
-        params=(role, scale.width, scale.source, begin, end),
+        query=f"select {COLUMNS} from rolecall.history_between("
+        "%s::text, %s::text, %s::int, %s::int, %s::timestamptz, %s::timestamptz)",
+        params=(role, handler, scale.width, scale.source, begin, end),
         read=lambda rows: {row[0]: _read_bin(row) for row in rows},
     )
 

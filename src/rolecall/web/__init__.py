@@ -32,7 +32,7 @@ from rolecall.config import AccessSettings, AuthMode, Settings
 from rolecall.model.operator.insight import TaskFilter
 from rolecall.model.operator.pages import Page, page_by_id, position, write_cursor
 from rolecall.web.application import build
-from rolecall.web.dashboard.navigation import NavigationEntry
+from rolecall.web.dashboard.navigation import NavigationEntry, NavigationPart
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Administering, Operating, Reading, View
 from rolecall.web.dependencies import Administers, Anybody, Connections, Connects, Mounted, Operates, Reads
@@ -54,6 +54,7 @@ __all__ = [
     "Moment",
     "Mounted",
     "NavigationEntry",
+    "NavigationPart",
     "Operates",
     "OperatesOnce",
     "Operating",

@@ -49,7 +49,7 @@ async def test_100_000_tasks_are_cancelled_with_four_clicks_and_live_progress(
     for _ in range(TASKS // 10_000):
         pool.rows(ENQUEUE)
     page = await visit("/")
-    await page.get_by_role("link", name="Task queue").first.click()
+    await page.get_by_role("link", name="Tasks", exact=True).first.click()
     await page.get_by_role("link", name="Pending").first.click()
     await page.get_by_role("link", name="Cancel all").click()
     await page.get_by_role("button", name="Cancel 100,000 tasks").click()

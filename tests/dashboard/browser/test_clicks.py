@@ -106,7 +106,8 @@ async def test_hanging_task_and_its_worker_are_two_clicks_away(operator: Operato
 
 
 async def test_hot_key_is_paused_with_three_clicks(operator: Operator) -> None:
-    await operator.click(operator.page.get_by_role("link", name="Keys").first)
+    await operator.click(operator.page.get_by_role("link", name="Roles", exact=True))
+    await operator.click(operator.main.get_by_role("link", name="Keys"))
     row = operator.main.get_by_role("row").filter(has_text="shop:58").first
     await operator.click(row.get_by_role("button", name="Pause"))
 

@@ -26,7 +26,7 @@ async def test_skipped_view_transition_is_no_error(pool: Engine, visit: Visit) -
     page = await visit("/", moves=True)
     await page.add_init_script("addEventListener('pagereveal', (event) => event.viewTransition.skipTransition())")
 
-    await page.get_by_role("link", name="Task queue").click()
+    await page.get_by_role("link", name="Tasks", exact=True).click()
 
     await page.wait_for_url("**/tasks")
     await expect(page.locator("#stream-state")).to_contain_text("live")
@@ -38,7 +38,7 @@ async def test_superseded_click_is_no_error(pool: Engine, visit: Visit) -> None:
         "addEventListener('pageswap', () => setTimeout(() => location.assign('/jobs')), { once: true })"
     )
 
-    await page.get_by_role("link", name="Task queue").click()
+    await page.get_by_role("link", name="Tasks", exact=True).click()
 
     await page.wait_for_url("**/jobs")
     await expect(page.locator("#stream-state")).to_contain_text("live")

@@ -82,7 +82,7 @@ async def test_token_url_opens_the_dashboard_under_its_own_host_name(
     page = await context.new_page()
 
     await page.goto(f"/enter?token={token}")
-    await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    await expect(page.get_by_role("heading", name="Now", level=1)).to_be_visible()
     await expect(page.locator("#stream-state[data-state=on]")).to_be_attached()
     address = page.url
     await page.get_by_role("link", name="local", exact=True).click()
@@ -103,7 +103,7 @@ async def test_cookie_is_not_sent_to_a_server_on_another_port(
     page = await context.new_page()
 
     await page.goto(f"/enter?token={token}")
-    await expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+    await expect(page.get_by_role("heading", name="Now", level=1)).to_be_visible()
     kept = await context.cookies()
     answer = await context.request.get(elsewhere)
     with suppress(Error):  # there is no page to show

@@ -99,7 +99,7 @@ async def test_page_requested_during_an_outage_loads_automatically_after_recover
         page = await visit("/tasks", quiet=False)
         await expect(page.get_by_role("heading", name="The database does not respond")).to_be_visible()
 
-    await expect(page.get_by_role("heading", name="Task queue")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Tasks", exact=True)).to_be_visible()
 
 
 async def test_page_shows_its_age_while_the_server_is_frozen(site: ThreadSite, visit: Visit) -> None:

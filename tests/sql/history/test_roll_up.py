@@ -193,7 +193,7 @@ def test_old_bins_are_deleted_by_width(engine: Engine) -> None:
 
 
 def test_widths_and_retention_are_the_same_in_python(engine: Engine) -> None:
-    tiers = engine.rows("select width, extract(epoch from kept)::int from rolecall.history_tiers()")
+    tiers = engine.rows("select width, kept from rolecall.history_tiers()")
 
     assert dict(tiers) == STORED
 
@@ -207,7 +207,7 @@ def test_history_of_a_past_period_has_only_its_bins(engine: Engine) -> None:
     engine.clock.advance(minutes=1)
     roll_up(engine)
 
-    query = "select sum(completed) from rolecall.history(null, 60, 10, '-infinity', %s)"
+    query = "select sum(completed) from rolecall.history_between(null, null, 60, 10, '-infinity', %s)"
 
     assert engine.value(query, start + timedelta(minutes=2)) == 2
     assert engine.value(query, None) == 5

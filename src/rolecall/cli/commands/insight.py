@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple
+from datetime import timedelta
 from typing import Annotated
 
 from typer import Argument, Option
@@ -55,10 +56,13 @@ def history(
     role: Annotated[str | None, Argument(help="Only this role.")] = None,
     *,
     last: Annotated[str, Option(metavar="DURATION", help="The period before now: 15m, 6h, 7d.")] = "1h",
+    handler: Annotated[str | None, Option(help="Only this handler of the role.")] = None,
     days_ago: Annotated[int, Option(min=0, max=90, help="End the period this many days before now.")] = 0,
 ) -> None:
     minutes = max(1, round(read_duration(last, "--last") / 60))
-    past = shell.call(lambda services: services.insight.history(role, minutes, days_ago))
+    past = shell.call(
+        lambda services: services.insight.history(role, minutes, handler=handler, ago=timedelta(days=days_ago))
+    )
 
     def show() -> None:
         print_table(COLUMNS, map(_row, past.points), "no history")

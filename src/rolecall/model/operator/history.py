@@ -17,9 +17,8 @@ from math import ceil
 SHORTEST = 0.001
 A_DECADE = 10
 WIDTHS = (10, 20, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
-DAY = 24 * 3_600
-# How long the stored bins of each width are retained, in seconds (`rolecall.history_tiers`).
-STORED = {3_600: 90 * DAY, 600: 10 * DAY, 60: 2 * DAY, 10: 2 * 3_600}
+# How long the stored bins are retained, by their width (`rolecall.history_tiers`), the widest first.
+STORED = {3_600: timedelta(days=90), 600: timedelta(days=10), 60: timedelta(days=2), 10: timedelta(hours=2)}
 MOST_POINTS = 150
 
 Histogram = Mapping[int, int]
@@ -75,7 +74,7 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The history of a role, or of all roles (None), in points that are `step_seconds` apart.
+    """The history of a role, of one handler, or of all roles (None), in points that are `step_seconds` apart.
 
     It is known from `since` to `until`, which is some seconds ago, because tasks that finished later may not be
     committed.
@@ -86,6 +85,23 @@ class History:
     since: datetime | None
     until: datetime | None
     points: Sequence[HistoryPoint]
+    handler: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierHistory:
+    """The history of an earlier time, for a comparison: `label` names the time, `ago` is how long ago it was."""
+
+    label: str
+    ago: timedelta
+    history: History
+
+    def points_at(self, moments: Sequence[datetime]) -> list[HistoryPoint | None]:
+        """Return the point that is `ago` before each moment; None where there is none."""
+        points, step = self.history.points, timedelta(seconds=self.history.step_seconds)
+        begin = points[0].at if points else datetime.max.replace(tzinfo=UTC)
+        indexes = ((moment - self.ago - begin) // step for moment in moments)
+        return [points[index] if 0 <= index < len(points) else None for index in indexes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,21 +116,19 @@ class Scale:
         seconds = int(moment.timestamp()) // self.width * self.width
         return datetime.fromtimestamp(seconds, UTC)
 
-    def period(self, end: datetime, length: timedelta, *, is_past: bool) -> tuple[datetime, datetime]:
-        """Return the beginning and end of the points of a period. The last point of a past period is a whole one."""
-        begin, width = self.begin(end - length), timedelta(seconds=self.width)
-        return (begin, self.begin(end) + width) if is_past else (begin + width, end)
 
+def scale_for(minutes: int, age: timedelta = timedelta()) -> Scale:
+    """Return the narrowest points with which the minutes do not exceed the maximum number of points.
 
-def scale_for(minutes: int, days_ago: int = 0) -> Scale:
-    """Return the narrowest points with which the minutes do not exceed the maximum number of points, and whose bins
-    are retained if the period ended some days ago.
+    Their stored bins are retained for longer than `age`.
     """
-    age = minutes * 60 + days_ago * DAY
-    finest = min((source for source, seconds in STORED.items() if age < seconds), default=max(STORED))
-    wide_enough = (width for width in WIDTHS if width >= finest and minutes * 60 <= width * MOST_POINTS)
-    width = next(wide_enough, WIDTHS[-1])
-    return Scale(width=width, source=next(source for source in STORED if width % source == 0))
+    fitting = (width for width in WIDTHS if minutes * 60 <= width * MOST_POINTS and STORED[_source_of(width)] > age)
+    width = next(fitting, WIDTHS[-1])
+    return Scale(width=width, source=_source_of(width))
+
+
+def _source_of(width: int) -> int:
+    return next(source for source in STORED if width % source == 0)
 
 
 def points_of(

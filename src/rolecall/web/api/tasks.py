@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -66,12 +67,16 @@ async def count_tasks(services: Reads) -> list[RoleCount]:
 
 @router.get("/history", responses=refuses(404))
 async def get_history(
-    services: Reads, role: ShortText | None = None, minutes: Minutes = 60, days_ago: DaysAgo = 0
+    services: Reads,
+    role: ShortText | None = None,
+    handler: ShortText | None = None,
+    minutes: Minutes = 60,
+    days_ago: DaysAgo = 0,
 ) -> History:
-    """Return finished tasks, waiting and running times, and open tasks over time, of one or all roles, in about 150
-    steps.
+    """Return finished tasks, waiting and running times, and open tasks over time, in about 150 steps: of a role, of a
+    handler, or of all roles.
     """
-    return await services.insight.history(role, minutes, days_ago)
+    return await services.insight.history(role, minutes, handler=handler, ago=timedelta(days=days_ago))
 
 
 @router.get("/{task_id:int}", response_model=ShownTask, responses=UNCHANGED)

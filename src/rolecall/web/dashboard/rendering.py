@@ -18,7 +18,7 @@ from rolecall.model.operator.access import Caller
 from rolecall.web.dashboard import formats
 from rolecall.web.dashboard.assets import asset_address
 from rolecall.web.dashboard.flash import Flash
-from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry
+from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry, tabs_of
 from rolecall.web.dashboard.parts import PartExtension, is_late
 from rolecall.web.dashboard.presenters import errors, settings
 from rolecall.web.http.requests import etag_of, has_etag, path_below, root_of
@@ -95,6 +95,8 @@ class Renderer:
         root = root_of(page_context.request.scope)
         caller = page_context.caller
         visible = tuple(entry for entry in self.entries if caller and caller.scope.includes(entry.scope))
+        path = path_below(page_context.request.scope)
+        entry = current_entry(self.entries, path)
         return {
             "url": partial(_url, root),
             "asset": lambda name: root + asset_address(name),
@@ -105,7 +107,9 @@ class Renderer:
             "flash": page_context.flash,
             "groups": _group_entries(visible),
             "has_session": page_context.has_session,
-            "entry": current_entry(self.entries, path_below(page_context.request.scope)),
+            "entry": entry,
+            "tabs_above": tabs_of(entry, path),
+            "path": path,
             "now": datetime.now(UTC),
         }
 

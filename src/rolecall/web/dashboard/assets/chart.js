@@ -207,7 +207,7 @@ function lineOf(each, index, colour) {
   return {
     label: each.label,
     stroke,
-    width: 1.75,
+    width: each.tone === "faint" ? 1 : 1.75,
     dash: each.kind === "bars" ? undefined : DASHES[index % DASHES.length],
     fill: filled ? stroke.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)") : undefined,
     paths: each.kind === "bars" ? uPlot.paths.bars({ size: [0.8, 40] }) : undefined,

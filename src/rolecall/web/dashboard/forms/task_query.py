@@ -61,7 +61,7 @@ class TaskQuery:
     filter: TaskFilter
     problem: str | None = None
     examples: ClassVar[Sequence[str]] = (
-        "role:mail", "state:failed", 'key:"shop 7"', "error~429", "payload.store:58", "age>1h", "is:root",
+        "role:mail", "state:failed", "key:7", "error~429", "payload.store:58", "age>1h", "is:root",
     )  # fmt: skip
 
     def word(self, name: str) -> str:

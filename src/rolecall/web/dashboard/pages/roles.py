@@ -7,13 +7,11 @@ from typing import Annotated
 
 from fastapi import Form, Response
 
-from rolecall.model.audit import AuditFilter
 from rolecall.model.durations import read_duration
 from rolecall.model.errors import ConfigError
-from rolecall.model.operator.access import Scope
-from rolecall.model.operator.history import History
-from rolecall.service.overview import FAR_REACHING, MOST_CHANGES
-from rolecall.web.dashboard.presenters.charts import SPANS, Mark, charts_of, earlier_days, marks_of
+from rolecall.service.plots import PlotScope
+from rolecall.web.dashboard.pages.plots import SPANS, read_plots
+from rolecall.web.dashboard.pages.work import read_work
 from rolecall.web.dashboard.presenters.roles import RoleRow, role_rows, role_table
 from rolecall.web.dashboard.presenters.tables import AskedTable, SortedTable, TableQuery
 from rolecall.web.dashboard.routing import Pages
@@ -45,31 +43,10 @@ async def show_role(view: Reading, name: str, *, minutes: int = 60, compare: boo
     role = await services.roles.get(name)
     snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
     [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
-    plots = await view.read(plots=_plots(view, name, minutes, compare=compare))
-    return view.page(
-        "roles/one.html",
-        row=row,
-        choices=CHOICES,
-        spans=SPANS,
-        minutes=minutes,
-        compare=compare,
-        charts_of=charts_of,
-        **plots,
+    parts = await view.read(
+        plots=read_plots(view, PlotScope(role=name, minutes=minutes), compare=compare), work=read_work(view, name)
     )
-
-
-async def _plots(
-    view: View, name: str, minutes: int, *, compare: bool
-) -> tuple[History, list[Mark], dict[int, History]]:
-    """Return a role's history, its marks, and earlier histories. Changes are shown only to callers who can act."""
-    services = view.services
-    history = await services.insight.history(name, minutes)
-    which = AuditFilter(kinds=FAR_REACHING, thing=name, since=history.points[0].at, limit=MOST_CHANGES)
-    changes = await services.audit.list(which) if view.caller.scope.includes(Scope.OPERATE) else ()
-    workers = await services.workers.list(everyone=True)
-    marks = marks_of(history, changes, [each for each in workers if not each.roles or name in each.roles])
-    days = earlier_days(minutes) if compare else []
-    return history, marks, {each: await services.insight.history(name, minutes, each) for each in days}
+    return view.page("roles/one.html", row=row, choices=CHOICES, spans=SPANS, minutes=minutes, compare=compare, **parts)
 
 
 @router.post("/roles/{name}/pause")

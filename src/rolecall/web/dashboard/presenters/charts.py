@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from rolecall.model.audit import StoredAuditEvent
-from rolecall.model.operator.history import Durations, History, HistoryPoint
+from rolecall.model.operator.history import Durations, EarlierHistory, History, HistoryPoint
 from rolecall.model.operator.insight import RegisteredWorker
 from rolecall.web.dashboard.formats import count
 from rolecall.web.dashboard.presenters.changes import Change, changes_of
-
-Figure = Callable[[HistoryPoint], float | None]
-
-SPANS = {10: "10 min", 60: "1 h", 360: "6 h", 1_440: "24 h", 10_080: "7 d"}
-DAYS_AGO = {1: "yesterday", 7: "last week"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,113 +28,53 @@ class Mark:
         return {"at": self.at.timestamp(), "text": self.text}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line of a plot: a figure of each point. `earlier` is its name before "yesterday"."""
-
-    label: str
-    tone: str
-    figure: Figure
-    kind: str = "line"
-    earlier: str = ""
-
-    def at(self, when: str) -> Line:
-        """Return the line of an earlier day."""
-        return replace(self, label=f"{self.earlier}{when}", tone="faint", kind="line")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """A plot of a history. `compared` is the line that is shown for earlier days too; `state` that of its tasks."""
-
-    name: str
-    title: str
-    unit: str
-    lines: Sequence[Line]
-    compared: Line
-    state: str | None = None
-
-
-def _rate_of(state: str) -> Figure:
-    def rate(point: HistoryPoint) -> float | None:
-        number: int | None = getattr(point, state)
-        return None if number is None else number / point.seconds
-
-    return rate
-
-
-def _speed(name: str, state: str, tone: str) -> Plot:
-    line = Line(label=state, tone=tone, figure=_rate_of(state), kind="area")
-    return Plot(
-        name=name, title=f"{state.capitalize()} tasks per second", unit="/s", lines=[line], compared=line, state=state
-    )
-
-
-def _percentiles(
-    name: str, title: str, durations: Callable[[HistoryPoint], Durations | None], state: str | None
-) -> Plot:
-    def percentile(rank: str) -> Figure:
-        return lambda point: getattr(durations(point), rank, None)
-
-    p50 = Line(label="median (p50)", tone="accent", figure=percentile("p50"))
-    p95 = Line(label="95th percentile (p95)", tone="warn", figure=percentile("p95"), earlier="p95 ")
-    return Plot(name=name, title=title, unit="s", lines=[p50, p95], compared=p95, state=state)
-
-
-READY = Line(label="ready", tone="accent", figure=lambda point: point.ready_tasks, kind="area", earlier="ready ")
-PLOTS = (
-    _speed("speed", "completed", "good"),
-    _speed("failures", "failed", "bad"),
-    _percentiles("waiting", "Waiting time", lambda point: point.waiting, ""),
-    _percentiles("running", "Run time", lambda point: point.running, ""),
-    Plot(
-        name="backlog",
-        title="Open tasks",
-        unit="count",
-        lines=[READY, Line(label="running", tone="info", figure=lambda point: point.running_tasks)],
-        compared=READY,
-    ),
-)
-
-
 def charts_of(
-    history: History, marks: Sequence[Mark] = (), earlier: Mapping[int, History] | None = None
+    history: History, marks: Sequence[Mark] = (), earlier: Sequence[EarlierHistory] = ()
 ) -> list[dict[str, Any]]:
     """Return the plots of a history, as arguments of the template's macro `line_chart`.
 
-    `earlier` has the histories of the same period, by how many days ago it was.
+    The same time of earlier days is shown as faint lines.
     """
-    x = [int(point.at.timestamp()) for point in history.points]
+    points = history.points
+    compared = _Earlier(points, earlier)
+    charts = (
+        ("speed", "Completed tasks per second", "/s", "completed", [
+            _series("completed", "good", [_completed(point) for point in points], "area"),
+            *compared.series("", _completed),
+        ]),
+        ("failures", "Failed tasks per second", "/s", "failed", [
+            _series("failed", "bad", [_failed(point) for point in points], "area"),
+            *compared.series("", _failed),
+        ]),
+        ("waiting", "Waiting time", "s", "", [
+            *_percentiles([point.waiting for point in points]),
+            *compared.series("p95 ", lambda point: point.waiting.p95 if point.waiting else None),
+        ]),
+        ("running", "Run time", "s", "", [
+            *_percentiles([point.running for point in points]),
+            *compared.series("p95 ", lambda point: point.running.p95 if point.running else None),
+        ]),
+        ("backlog", "Open tasks", "count", None, [
+            _series("ready", "accent", [point.ready_tasks for point in points], "area"),
+            _series("running", "info", [point.running_tasks for point in points]),
+            *compared.series("ready ", lambda point: point.ready_tasks),
+        ]),
+    )  # fmt: skip
+    x = [int(point.at.timestamp()) for point in points]
     shown = [mark.to_json() for mark in marks]
-    compared = {DAYS_AGO[days]: _aligned(history, past, days) for days, past in (earlier or {}).items()}
     return [
         {
-            "id": f"chart-{plot.name}",
-            "title": plot.title,
-            "unit": plot.unit,
+            "id": f"chart-{name}",
+            "title": title,
+            "unit": unit,
             "x": x,
-            "series": [
-                *(_series(line, history.points) for line in plot.lines),
-                *(_series(plot.compared.at(when), points) for when, points in compared.items()),
-            ],
+            "series": series,
             "marks": shown,
-            "tasks": None if plot.state is None else _tasks_address(history.role, plot.state),
+            "tasks": None if state is None else _tasks_address(history, state),
             "step": history.step_seconds,
         }
-        for plot in PLOTS
+        for name, title, unit, state, series in charts
     ]
-
-
-def earlier_days(minutes: int) -> Sequence[int]:
-    """Return how many days ago the periods begin that a history of some minutes is compared with."""
-    return [days for days in DAYS_AGO if minutes <= days * 1_440]
-
-
-def _aligned(history: History, past: History, days: int) -> list[HistoryPoint | None]:
-    """Return the past point at the time of each point, some days earlier."""
-    begin, step = past.points[0].at, timedelta(seconds=past.step_seconds)
-    places = ((point.at - timedelta(days=days) - begin) // step for point in history.points)
-    return [past.points[place] if 0 <= place < len(past.points) else None for place in places]
 
 
 def marks_of(history: History, changes: Sequence[StoredAuditEvent], workers: Iterable[RegisteredWorker]) -> list[Mark]:
@@ -172,11 +107,43 @@ def _starts(history: History, workers: Iterable[RegisteredWorker]) -> Iterator[M
         yield Mark(at=started[0].started_at, text=text, path="/admin/workers")
 
 
-def _tasks_address(role: str | None, state: str) -> str:
-    return "/tasks?" + urlencode({name: value for name, value in (("role", role), ("state", state)) if value})
+def _tasks_address(history: History, state: str) -> str:
+    words = (("role", history.role), ("handler", history.handler), ("state", state))
+    return "/tasks?" + urlencode({name: value for name, value in words if value})
 
 
-def _series(line: Line, points: Iterable[HistoryPoint | None]) -> dict[str, Any]:
-    values = (None if point is None else line.figure(point) for point in points)
+class _Earlier:
+    """The points of earlier days that belong to the points of a plot."""
+
+    def __init__(self, points: Sequence[HistoryPoint], earlier: Sequence[EarlierHistory]) -> None:
+        moments = [point.at for point in points]
+        self._points = {each.label: each.points_at(moments) for each in earlier}
+
+    def series(self, prefix: str, figure: Callable[[HistoryPoint], float | None]) -> list[dict[str, Any]]:
+        """Return a faint line for each day that has figures."""
+        values = {label: [figure(point) if point else None for point in found] for label, found in self._points.items()}
+        return [
+            _series(prefix + label, "faint", found)
+            for label, found in values.items()
+            if any(value is not None for value in found)
+        ]
+
+
+def _percentiles(durations: Sequence[Durations | None]) -> list[dict[str, Any]]:
+    return [
+        _series("median (p50)", "accent", [each.p50 if each else None for each in durations]),
+        _series("95th percentile (p95)", "warn", [each.p95 if each else None for each in durations]),
+    ]
+
+
+def _series(label: str, tone: str, values: Sequence[float | None], kind: str = "line") -> dict[str, Any]:
     rounded = [None if value is None else float(f"{value:.4g}") for value in values]
-    return {"label": line.label, "tone": line.tone, "kind": line.kind, "values": rounded}
+    return {"label": label, "tone": tone, "kind": kind, "values": rounded}
+
+
+def _completed(point: HistoryPoint) -> float | None:
+    return None if point.completed is None else point.completed / point.seconds
+
+
+def _failed(point: HistoryPoint) -> float | None:
+    return None if point.failed is None else point.failed / point.seconds

@@ -1,0 +1,43 @@
+"""The page of a handler, and the navigation that leads to it."""
+
+from __future__ import annotations
+
+import httpx2
+
+from tests.dashboard.reading import shown
+from tests.sql.engine import Engine
+
+
+async def test_page_of_a_handler_shows_only_its_tasks_and_errors(pool: Engine, http: httpx2.AsyncClient) -> None:
+    for handler in ("add", "stumble"):
+        pool.enqueue("sums", handler=handler, max_attempts=1)
+        pool.fail(pool.claim_one(), error=f"{handler} broke")
+    pool.enqueue("sums", handler="add")
+    running = pool.claim_one()
+
+    page = await shown(http, "/handlers/add")
+
+    assert page.one("h1").text == "add"
+    assert [row["id"] for row in page.all("tr") if (row.attributes.get("id") or "").startswith("running-")] == [
+        f"running-{running.id}"
+    ]
+    assert "add broke" in page.text
+    assert "stumble broke" not in page.text
+
+
+async def test_unknown_handler_has_no_page(pool: Engine, http: httpx2.AsyncClient) -> None:
+    assert (await http.get("/handlers/nothing", headers={"accept": "text/html"})).status_code == 404
+
+
+async def test_navigation_has_seven_entries_and_the_other_lists_are_tabs(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    roles, keys = await shown(http, "/roles"), await shown(http, "/keys")
+    entries = [link.text.strip() for link in roles.one("nav", id="navigation").all("a")]
+    tabs = [link["href"] for link in keys.one("nav", **{"aria-label": "Parts of Roles"}).all("a")]
+
+    assert entries == ["Now", "Tasks", "Errors", "Roles", "Schedules", "Workers", "Changes"]
+    assert tabs == ["/roles", "/capacity", "/keys"]
+    assert [
+        link["href"] for link in keys.one("nav", id="navigation").all("a") if "aria-current" in link.attributes
+    ] == ["/roles"]
