@@ -45,6 +45,22 @@ async def test_child_that_ends_last_is_on_the_critical_path(
     assert [row.all("a")[0].text for row in drawn.all("li", class_="critical")] == [f"add {top}", f"stumble {late}"]
 
 
+async def test_task_that_waits_for_its_next_attempt_keeps_the_segment_of_its_run(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    clock.set(START)
+    top = pool.enqueue("sums", handler="add")
+    [child] = spread(pool, pool.claim_one(), {**ADD, "max_attempts": 2})
+    claim = pool.claim_one()
+    clock.advance(seconds=3)
+    pool.fail(claim, "boom", after=60)
+
+    drawn = await waterfall(http, top)
+
+    [row] = [row for row in drawn.all("li") if row.all("a", href=f"/tasks/{child}")]
+    assert row.one("svg")["aria-label"].startswith("retrying, waited 0 s, ran 3 s")
+
+
 async def test_each_run_of_a_task_is_a_segment(pool: Engine, http: httpx2.AsyncClient, clock: Clock) -> None:
     clock.set(START)
     top = pool.enqueue("sums", handler="add")

@@ -58,12 +58,17 @@ class Trees:
         parents = {phase.parent_id for phase in outline.phases}
         folded = sorted({phase.parent_id for phase in outline.phases if phase.folded})
         tasks = [*outline.preceding, outline.root, *outline.tasks.values(), *outline.following]
-        # Parents pause while they wait for their children.
-        ids = {task.id: None for task in tasks if task.fence > 1 or task.id in parents}
-        claimed = list(ids)[:MOST_WITH_ATTEMPTS]
+        claimed = list({task.id: None for task in tasks if task.id in parents or _has_paused(task)})[
+            :MOST_WITH_ATTEMPTS
+        ]
         at, groups = await self._database.run(outlines.sibling_groups(folded))
         attempts = await self._database.run(insight.attempts_of(claimed))
         return Relatives(at=at, outline=outline, groups=groups, attempts=attempts)
+
+
+def _has_paused(task: TaskSummary) -> bool:
+    """Return whether the row of the task does not contain all of its runs."""
+    return task.fence > 1 or (task.fence > 0 and task.started_at is None)
 
 
 async def gather(database: Database, task_id: int, most: int, children_from: str | None) -> TaskDetail:

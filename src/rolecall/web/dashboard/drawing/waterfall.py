@@ -185,7 +185,7 @@ def _group_texts(group: SiblingGroup, whole: Span) -> dict[str, Any]:
     slowest = group.slowest_seconds
     return {
         "name": f"{group.handler} × {count(group.number)}",
-        "note": "slowest" if slowest is None else f"slowest {duration(slowest)}",
+        "note": "oldest" if slowest is None else f"slowest {duration(slowest)}",
         "href": _list_of(group),
         "state": group.state.value,
         "words": f"{count(group.number)} {group.state}, from the first to the last {duration(_seconds(whole))}",
