@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rolecall.model.errors import TaskNotFound
-from rolecall.model.operator.details import Ancestor, ExpandedPhase, Family, Outline, TaskDetail
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, Family, Outline, Relatives, TaskDetail
 from rolecall.model.operator.pages import page_by_id, position
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.database import Database
@@ -17,6 +17,7 @@ MOST_CHILDREN = 50
 MOST_NEEDS = 200
 LONGEST_TIMELINE = 200
 MOST_ATTEMPTS = 50
+MOST_WITH_ATTEMPTS = 40
 
 
 class Trees:
@@ -38,11 +39,36 @@ class Trees:
         chain = await self._database.run(outlines.chain(tasks[task_id].chain_id, MOST_FOLLOWING))
         following = [task for task in chain if task.chain_index > tasks[task_id].chain_index]
         ids += [task.id for task in following]
+        preceding = [task for task in chain if task.chain_index < tasks[task_id].chain_index]
         ancestors = await self._database.run(outlines.ancestors(task_id))
         needs = await self._database.run(outlines.needs_among(ids))
         return Outline(
-            root=tasks[task_id], ancestors=ancestors, phases=phases, tasks=tasks, needs=needs, following=following
+            root=tasks[task_id],
+            ancestors=ancestors,
+            phases=phases,
+            tasks=tasks,
+            needs=needs,
+            following=following,
+            preceding=preceding,
         )
+
+    async def relatives(self, task_id: int) -> Relatives:
+        """Return the outline of a task with the times of its folded children. Raises TaskNotFound."""
+        outline = await self.outline(task_id)
+        parents = {phase.parent_id for phase in outline.phases}
+        folded = sorted({phase.parent_id for phase in outline.phases if phase.folded})
+        tasks = [*outline.preceding, outline.root, *outline.tasks.values(), *outline.following]
+        claimed = list({task.id: None for task in tasks if task.id in parents or _has_paused(task)})[
+            :MOST_WITH_ATTEMPTS
+        ]
+        at, groups = await self._database.run(outlines.sibling_groups(folded))
+        attempts = await self._database.run(insight.attempts_of(claimed))
+        return Relatives(at=at, outline=outline, groups=groups, attempts=attempts)
+
+
+def _has_paused(task: TaskSummary) -> bool:
+    """Return whether the row of the task does not contain all of its runs."""
+    return task.fence > 1 or (task.fence > 0 and task.started_at is None)
 
 
 async def gather(database: Database, task_id: int, most: int, children_from: str | None) -> TaskDetail:

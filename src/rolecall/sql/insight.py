@@ -82,6 +82,18 @@ def attempts(task_id: int, most: int | None = None) -> Statement[list[Attempt]]:
     )
 
 
+def attempts_of(task_ids: Sequence[int]) -> Statement[dict[int, list[Attempt]]]:
+    """List the attempts of these tasks, oldest first."""
+    return Statement(
+        query=(
+            f"select given.id, {ATTEMPT_COLUMNS} from unnest(%s::bigint[]) as given (id)"
+            " cross join lateral rolecall.attempts(given.id)"
+        ),
+        params=(list(task_ids),),
+        read=_read_attempts,
+    )
+
+
 def workers() -> Statement[list[RegisteredWorker]]:
     """List the registered workers, the latest heartbeat first."""
     return Statement(
@@ -139,6 +151,13 @@ def handler_names() -> Statement[list[str]]:
 def _read_role(row: Row) -> DeclaredRole:
     name, description, lease, timeout, max_attempts, retry, *rest = row
     return DeclaredRole(name, description, lease, timeout, max_attempts, from_json(retry), *rest)
+
+
+def _read_attempts(rows: list[Row]) -> dict[int, list[Attempt]]:
+    found: dict[int, list[Attempt]] = {}
+    for task_id, *columns in rows:
+        found.setdefault(task_id, []).append(Attempt(*columns))
+    return found
 
 
 def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase, SiblingGroup
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json
@@ -35,6 +35,29 @@ def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlineP
         query=f"select 0, {PHASE_COLUMNS} from rolecall.phases_of(%s::bigint[], %s::timestamptz, 0, 0)",
         params=(list(parents), since),
         read=lambda rows: [_read_phase(*row) for row in rows],
+    )
+
+
+def sibling_groups(parents: Sequence[int]) -> Statement[tuple[datetime, list[SiblingGroup]]]:
+    """Read the children of these tasks by handler and state, the oldest first, and the database's time."""
+    return Statement(
+        query=(
+            "select clock.at, siblings.* from (select rolecall.clock() as at) as clock left join lateral ("
+            " select child.parent_id, child.handler, child.state::text, count(*), min(child.created_at),"
+            " min(child.started_at),"
+            " case when bool_and(child.finished_at is not null) then max(child.finished_at) end,"
+            " (array_agg(child.id order by timing.ran desc nulls last, child.id))[1], max(timing.ran)"
+            " from unnest(%s::bigint[]) as given (id)"
+            " cross join lateral ("
+            " select * from rolecall.all_tasks as task where task.parent_id = given.id offset 0) as child"
+            " cross join lateral (select extract(epoch from coalesce(child.finished_at, clock.at)"
+            " - child.started_at)::float8 as ran) as timing"
+            " group by child.parent_id, child.handler, child.state"
+            " order by min(child.id)"
+            ") as siblings on true"
+        ),
+        params=(list(parents),),
+        read=lambda rows: (rows[0][0], [_read_group(*row[1:]) for row in rows if row[1] is not None]),
     )
 
 
@@ -94,6 +117,30 @@ def _read_phase(  # sizes: the columns
         first_id=first_id,
         states={TaskState(state): count for state, count in from_json(states).items()},
         named=named,
+    )
+
+
+def _read_group(  # sizes: the columns
+    parent_id: int,
+    handler: str,
+    state: str,
+    number: int,
+    created_at: datetime,
+    started_at: datetime | None,
+    finished_at: datetime | None,
+    slowest_id: int,
+    slowest_seconds: float | None,
+) -> SiblingGroup:
+    return SiblingGroup(
+        parent_id=parent_id,
+        handler=handler,
+        state=TaskState(state),
+        number=number,
+        created_at=created_at,
+        started_at=started_at,
+        finished_at=finished_at,
+        slowest_id=slowest_id,
+        slowest_seconds=slowest_seconds,
     )
 
 

@@ -136,7 +136,8 @@ class ExpandedPhase:
 class Outline:
     """A task with its ancestors (the topmost first) and its descendants; `tasks` contains all that are named.
 
-    `following` are the tasks that continue its chain, in order; if there are many, only the last ones.
+    `preceding` and `following` are the tasks before and after it in its chain, in order; if there are many, only the
+    last ones of the chain.
     """
 
     root: TaskSummary
@@ -145,6 +146,39 @@ class Outline:
     tasks: Mapping[int, TaskSummary]
     needs: Sequence[NeedWithin]
     following: Sequence[TaskSummary] = ()
+    preceding: Sequence[TaskSummary] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiblingGroup:
+    """A task's children of one handler and state. Times are the earliest and the latest of all.
+
+    `finished_at` is None while one of them is open. `slowest_id` is the child that has run for the longest time; if
+    none has started, it is the oldest one.
+    """
+
+    parent_id: int
+    handler: str
+    state: TaskState
+    number: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    slowest_id: int
+    slowest_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relatives:
+    """A task with its descendants and its chain, as of `at` on the database's clock.
+
+    `groups` are the children of the phases that are folded, and `attempts` those of tasks that are shown individually.
+    """
+
+    at: datetime
+    outline: Outline
+    groups: Sequence[SiblingGroup]
+    attempts: Mapping[int, Sequence[Attempt]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,7 +217,7 @@ class PhaseItem:
     @property
     def key(self) -> str:
         """The key, which stays the same when the tree is drawn again."""
-        return f"phase-{self.phase.parent_id}-{self.phase.handler}"
+        return key_of_phase(self.phase.parent_id, self.phase.handler)
 
 
 Item = TaskItem | PhaseItem
@@ -226,6 +226,11 @@ Item = TaskItem | PhaseItem
 def key_of_task(task_id: int) -> str:
     """Return the key of a task's item."""
     return f"task-{task_id}"
+
+
+def key_of_phase(parent_id: int, handler: str) -> str:
+    """Return the key of the item of a task's children of one handler."""
+    return f"phase-{parent_id}-{handler}"
 
 
 def items_of(outline: Outline) -> TaskItem:

@@ -14,10 +14,12 @@ from fastapi import Form, Query, Response
 
 from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.errors import InvalidTask, TaskNotFound
+from rolecall.model.operator.details import TaskDetail
 from rolecall.model.operator.logs import LogFilter
 from rolecall.model.operator.why import CauseKind, Why
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.api.task_actions import DECADE, WEEK
+from rolecall.web.dashboard.drawing.waterfall import Waterfall, draw_waterfall
 from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import before_cancelling, before_deleting
 from rolecall.web.dashboard.presenters.logs import ShownLine, shown_lines
@@ -73,7 +75,11 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None, 
         raise TaskNotFound(task_id=task_id)
     most = MOST if whole else UNASKED
     detail = await view.services.tasks.detail(task_id, most=most, children_from=children)
-    parts = await view.read(why=_find_why(view, detail.task), log=_read_log(view, detail.task, attempt))
+    parts = await view.read(
+        why=_find_why(view, detail.task),
+        log=_read_log(view, detail.task, attempt),
+        waterfall=_draw_waterfall(view, detail),
+    )
     why = parts["why"]
     return view.page(
         "task/task.html",
@@ -105,6 +111,16 @@ async def _read_log(view: View, task: TaskSummary, attempt: int | None) -> TaskL
         attempt=attempt,
         attempts=task.attempt,
     )
+
+
+async def _draw_waterfall(view: View, detail: TaskDetail) -> Waterfall | None:
+    # An open task has no continuation yet.
+    if not (detail.children.number or detail.task.chain_index or detail.task.is_finished):
+        return None
+    try:
+        return draw_waterfall(await view.services.trees.relatives(detail.task.id))
+    except TaskNotFound:  # deleted meanwhile
+        return None
 
 
 async def _find_why(view: View, task: TaskSummary) -> Why | None:
