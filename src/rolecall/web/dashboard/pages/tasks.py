@@ -1,4 +1,4 @@
-"""The page of the task queue: a list with filters and pages in its URL, the recovery of stale tasks, and actions on the
+"""The page of tasks: a list with filters and pages in its URL, the recovery of stale tasks, and actions on the
 selected tasks.
 """
 
