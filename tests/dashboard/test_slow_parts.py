@@ -18,7 +18,7 @@ WORKER = "shop-worker-0"
 CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/", "problems()", {"problems"}, ["Now", PLOTS, "sums", "letters"]),
     ("/", "roles_now()", {"figures", "roles"}, ["Now", PLOTS]),
-    ("/", "history_between()", {"figures", "history"}, ["Now", "sums", "letters"]),
+    ("/", "history()", {"figures", "history"}, ["Now", "sums", "letters"]),
     ("/", "workers", {"problems", "figures", "roles"}, ["Now", PLOTS]),
     ("/tasks", "counts()", {"counts"}, ["Tasks", "Role", "take_back"]),
     ("/tasks", "find_tasks()", {"list"}, ["Tasks", "Running", "Completed"]),
@@ -29,7 +29,7 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/jobs", "workers", {"list"}, ["New task", "Next runs", "every-minute"]),
     ("/jobs", "schedules", {"next"}, ["New task", "post_letter"]),
     ("/roles", "role_progress()", {"list"}, ["Roles"]),
-    ("/roles/{name}", "history_between()", {"history"}, ["Its tasks", "Settings come from"]),
+    ("/roles/{name}", "history()", {"history"}, ["Its tasks", "Settings come from"]),
     ("/", "audit_log", set(), ["Now", PLOTS]),
     ("/errors", "find_error_groups()", {"list"}, ["Errors", "New since"]),
     ("/keys", "key_capacities()", {"list"}, ["Keys", "Set"]),

@@ -30,9 +30,9 @@ def history_bins(
     `end` (None: now) is the beginning of a stored bin.
     """
     return Statement(
-        query=f"select {COLUMNS} from rolecall.history_between("
-        "%s::text, %s::text, %s::int, %s::int, %s::timestamptz, %s::timestamptz)",
-        params=(role, handler, scale.width, scale.source, begin, end),
+        query=f"select {COLUMNS} from rolecall.history("
+        "%s::text, %s::int, %s::int, %s::timestamptz, %s::timestamptz, %s::text)",
+        params=(role, scale.width, scale.source, begin, end, handler),
         read=lambda rows: {row[0]: _read_bin(row) for row in rows},
     )
 

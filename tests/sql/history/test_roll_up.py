@@ -207,7 +207,7 @@ def test_history_of_a_past_period_has_only_its_bins(engine: Engine) -> None:
     engine.clock.advance(minutes=1)
     roll_up(engine)
 
-    query = "select sum(completed) from rolecall.history_between(null, null, 60, 10, '-infinity', %s)"
+    query = "select sum(completed) from rolecall.history(null, 60, 10, '-infinity', %s)"
 
     assert engine.value(query, start + timedelta(minutes=2)) == 2
     assert engine.value(query, None) == 5

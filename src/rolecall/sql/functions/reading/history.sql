@@ -1,28 +1,13 @@
--- Returns statistics of a role, or of all roles, since a time: finished tasks, their waiting times and
--- durations, and the number of open tasks. The bins have one width and are merged from bins of another
--- (p_source, which divides it).
+-- Returns statistics of a role, of one of its handlers, or of all roles, from a time until another (null:
+-- until now): finished tasks, their waiting times and durations, and the number of open tasks. The bins
+-- have one width and are merged from bins of another (p_source, which divides it). An earlier end must be a
+-- multiple of p_source; only bins of p_source are read until then.
 -- returns: one row per bin that is not empty, oldest first; `ready` and `running` are averages, null if
 -- there are no samples
 -- public: yes
-create or replace function rolecall.history(p_role text, p_width int, p_source int, p_from timestamptz)
-returns table (
-    at timestamptz, completed int, failed int, cancelled int, retried int, ready float8, running float8,
-    longest_wait float8, longest_run float8, wait_buckets smallint[], wait_counts int[],
-    run_buckets smallint[], run_counts int[]
-)
-language sql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-    select * from rolecall.history_between(p_role, null, p_width, p_source, p_from, null)
-$$;
-
--- Returns the same statistics until a time (null: until now), of a role, of one of its handlers, or of all
--- roles. An earlier time must be a multiple of p_source; only bins of p_source are read until then.
--- returns: as `history`
--- public: yes
-create or replace function rolecall.history_between(
-    p_role text, p_handler text, p_width int, p_source int, p_from timestamptz, p_until timestamptz
+create or replace function rolecall.history(
+    p_role text, p_width int, p_source int, p_from timestamptz, p_until timestamptz default null,
+    p_handler text default null
 )
 returns table (
     at timestamptz, completed int, failed int, cancelled int, retried int, ready float8, running float8,
