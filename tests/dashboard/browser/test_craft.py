@@ -108,3 +108,14 @@ async def test_rows_under_the_pointer_hold_still_until_it_leaves(pool: Engine, v
     await page.mouse.move(0, 0)
 
     await expect(row.locator("td[data-label=Ready]")).to_have_text("2")
+
+
+async def test_main_facts_of_a_task_are_within_600_pixels(pool: Engine, visit: Visit) -> None:
+    task = pool.enqueue("sums", handler="add", key="shop:58", max_attempts=5)
+    pool.fail(pool.claim_one(), "ConnectionError: the line is dead")
+    page = await visit(f"/tasks/{task}")
+
+    for fact in ("retrying", "shop:58", "1 of 5", "Due", "the line is dead"):
+        box = await page.locator("#main").get_by_text(fact).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 600
