@@ -217,7 +217,7 @@ async def test_navigation_works_by_keyboard_list_and_theme_switch(
     await expect(walker.page.get_by_role("searchbox", name="Search")).to_be_focused()
 
     if width < 1000:
-        await expect(walker.page.get_by_role("link", name="Chains")).to_be_hidden()
+        await expect(walker.page.get_by_role("link", name="Schedules")).to_be_hidden()
         await walker.press("Pages")
     background = await walker.page.evaluate("getComputedStyle(document.body).backgroundColor")
     button = walker.page.get_by_role("button", name="Theme")
@@ -225,8 +225,8 @@ async def test_navigation_works_by_keyboard_list_and_theme_switch(
     await walker.page.get_by_role("button", name="Dark").click()
     if theme == "dark":
         assert await walker.page.evaluate("getComputedStyle(document.body).backgroundColor") != background
-    await walker.follow("Chains")
-    await walker.page.wait_for_url("**/chains")
+    await walker.follow("Schedules")
+    await walker.page.wait_for_url("**/schedules")
     assert await walker.page.evaluate("document.documentElement.dataset.theme") == "light"
 
 

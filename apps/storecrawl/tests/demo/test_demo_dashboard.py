@@ -30,7 +30,7 @@ def site(demo: DemoFolder) -> Iterator[Site]:
 @pytest.mark.asyncio(loop_scope="session")
 async def test_cycle_can_be_followed_in_the_browser_without_reloading(visit: Visit, site: Site) -> None:
     page = await visit(site.address)
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Now")
 
     await page.get_by_role("link", name="Stores", exact=True).click()
     store = page.locator("tr[id^=store-]").first
