@@ -98,7 +98,7 @@ async def test_confirmation_redirects_to_the_page_of_the_first_form(pool: Engine
 
     assert question.one("form", id="question").one("a", class_="button")["href"] == at
     assert [answer.headers["location"] for answer in (done, refused)] == [at, at]
-    assert (await shown(http, at)).one("p", class_="said").has(class_="bad")
+    assert (await shown(http, at)).one("p", class_="notice").has(class_="bad")
 
 
 @pytest.mark.parametrize("elsewhere", ["//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example/"])

@@ -90,7 +90,7 @@ async def test_invalid_pattern_or_number_shows_an_error_and_sets_nothing(
     for pattern, capacity in (("a*b", "2"), ("a", "-1"), ("a", "many"), ("", "2")):
         await http.post("/keys/set", data={"pattern": pattern, "capacity": capacity}, headers=FROM)
 
-        assert 'class="said bad"' in (await http.get("/keys")).text
+        assert 'class="notice bad"' in (await http.get("/keys")).text
     assert pool.rows("select * from rolecall.key_capacities()") == []
 
 

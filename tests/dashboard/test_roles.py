@@ -93,7 +93,7 @@ async def test_invalid_duration_shows_an_error_and_pauses_nothing(pool: Engine, 
     headers = {"referer": "http://test/roles"}
     await http.post("/roles/sums/pause", data={"duration": "soon"}, headers=headers)
 
-    assert 'class="said bad"' in (await http.get("/roles")).text
+    assert 'class="notice bad"' in (await http.get("/roles")).text
     assert pool.value("select paused_at from rolecall.roles where name = 'sums'") is None
 
 

@@ -19,7 +19,7 @@ async def send(http: httpx2.AsyncClient, address: str, **data: object) -> str:
     answer = await reading.send(http, address, at="/tasks", **data)
     assert answer.status_code == 303, answer.text
     page = await shown(http, answer.headers["location"])
-    return page.one("p", class_="said").text
+    return page.one("p", class_="notice").text
 
 
 def offered(page_text: str, paths: Sequence[str], task: int) -> list[str]:

@@ -38,9 +38,9 @@ async def test_error_group_is_returned_with_a_latest_error(http: httpx2.AsyncCli
 
 
 async def test_error_group_is_muted_resolved_and_reopened(http: httpx2.AsyncClient, group: int) -> None:
-    said = [(await http.post(f"/api/errors/{group}/{verb}")).json() for verb in ("mute", "resolve", "reopen")]
+    answers = [(await http.post(f"/api/errors/{group}/{verb}")).json() for verb in ("mute", "resolve", "reopen")]
 
-    assert [(each["was"], each["state"]) for each in said] == [
+    assert [(each["was"], each["state"]) for each in answers] == [
         ("new", "muted"), ("muted", "resolved"), ("resolved", "new"),
     ]  # fmt: skip
 

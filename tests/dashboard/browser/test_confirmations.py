@@ -47,4 +47,4 @@ async def test_dialog_and_server_ask_the_same_question(pool: Engine, visit: Visi
         "dialog", name=f"Cancel task {parent.id}, with 7 open children and everything open below?"
     )
     await dialog.get_by_role("button", name="Cancel").click()
-    await expect(page.locator(".said")).to_contain_text("is requested")
+    await expect(page.locator(".notice")).to_contain_text("is requested")

@@ -22,7 +22,7 @@ async def test_all_tasks_of_an_error_are_retried_in_three_clicks(pool: Engine, v
     dialog = page.get_by_role("dialog", name="Retry all 3 tasks that failed with this error?")
     await dialog.get_by_role("button", name="Retry 3 tasks").click()
 
-    await expect(page.locator(".said")).to_contain_text("It starts in 10 s.")
+    await expect(page.locator(".notice")).to_contain_text("It starts in 10 s.")
     async with asyncio.timeout(60):
         while not pool.rows("select from rolecall.work_off_bulk_action()"):
             await asyncio.sleep(0.1)

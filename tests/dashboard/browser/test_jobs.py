@@ -70,7 +70,7 @@ async def test_schedule_is_deleted_only_after_confirmation(pool: Engine, scenery
     await page.get_by_role("button", name="Delete").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
 
-    await expect(page.locator(".said.good")).to_contain_text("every-minute is deleted")
+    await expect(page.locator(".notice.good")).to_contain_text("every-minute is deleted")
     assert pool.value(count) == 0
 
 
@@ -83,5 +83,5 @@ async def test_role_can_be_paused_and_resumed_on_a_small_screen(pool: Engine, sc
     await expect(page.locator("#role")).to_contain_text("No task starts.")
     await page.locator("#role").get_by_role("button", name="Resume").click()
 
-    await expect(page.locator(".said.good")).to_contain_text("Role letters is resumed")
+    await expect(page.locator(".notice.good")).to_contain_text("Role letters is resumed")
     assert pool.value("select paused_at from rolecall.roles where name = 'letters'") is None

@@ -42,7 +42,7 @@ class Walker:
 
     async def sees_message(self, text: str) -> None:
         """Wait for the message about a completed action."""
-        await expect(self.page.locator(".said").filter(has_text=text)).to_be_visible()
+        await expect(self.page.locator(".notice").filter(has_text=text)).to_be_visible()
 
     def did(self) -> tuple[str, str]:
         """Return the last action in the audit log, with its interface."""

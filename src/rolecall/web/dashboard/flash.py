@@ -13,7 +13,7 @@ from rolecall.web.http.requests import root_of
 
 Tone = Literal["good", "bad", "info"]
 
-NAME = "rolecall-said"
+NAME = "rolecall-flash"
 SECONDS = 60
 LONGEST = 1_000
 

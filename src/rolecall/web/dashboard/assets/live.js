@@ -319,7 +319,7 @@ function banner(seen) {
   if (!shown) {
     shown = document.createElement("p");
     shown.id = "stale";
-    shown.className = "said warn stale";
+    shown.className = "notice warn stale";
     shown.setAttribute("role", "status");
     // Screen readers announce the reason once, and not the countdown.
     shown.append(document.createElement("span"), document.createElement("span"), document.createElement("a"));
