@@ -243,10 +243,10 @@ def _item(hint: Any) -> Any:
 
 
 def _declared_type(hint: Any) -> Any | None:
-    kept = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
-    if any(member in ANYTHING for member in kept) or all(member in (None, type(None)) for member in kept):
+    members = [member for member in _members(hint) if not _is_instead_of_a_result(member)]
+    if any(member in ANYTHING for member in members) or all(member in (None, type(None)) for member in members):
         return None
-    return typing.Union[tuple(kept)]  # noqa: UP007 - built from the annotation
+    return typing.Union[tuple(members)]  # noqa: UP007 - built from the annotation
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

@@ -115,10 +115,10 @@ def prepared_transactions() -> Statement[list[PreparedTransaction]]:
 
 def stale_slots(*, measured: bool = True) -> Statement[list[StaleSlot]]:
     """List the replication slots without a reader, with the retained WAL if it can be `measured` on this server."""
-    kept = "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)" if measured else "null"
+    retained = "pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)" if measured else "null"
     return Statement(
         query=(
-            f"select slot_name, case when restart_lsn is null then 0 else {kept} end::bigint"
+            f"select slot_name, case when restart_lsn is null then 0 else {retained} end::bigint"
             " from pg_replication_slots where not active order by slot_name"
         ),
         read=_each(StaleSlot),

@@ -240,8 +240,8 @@ def etag_of(body: bytes) -> str:
 
 def has_etag(request: Request, etag: str) -> bool:
     """Return whether the client has the response with this ETag."""
-    kept = request.headers.get("if-none-match", "")
-    return kept == "*" or etag in (each.strip().removeprefix("W/") for each in kept.split(","))
+    known = request.headers.get("if-none-match", "")
+    return known == "*" or etag in (each.strip().removeprefix("W/") for each in known.split(","))
 
 
 @cache

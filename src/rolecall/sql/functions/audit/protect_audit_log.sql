@@ -12,7 +12,7 @@ begin
         if not exists (
             select from gone
             where gone.at > rolecall.clock() - (
-                select kept.keep from rolecall.retention as kept where kept.kind = 'audit_log'
+                select retention.keep from rolecall.retention as retention where retention.kind = 'audit_log'
             )
         ) then
             return null;

@@ -26,8 +26,8 @@ begin
     where id in (
         select old.id
         from rolecall.bulk_actions as old
-        join rolecall.retention as kept on kept.kind = 'audit_log'
-        where old.finished_at < v_now - kept.keep
+        join rolecall.retention as retention on retention.kind = 'audit_log'
+        where old.finished_at < v_now - retention.keep
         for update of old skip locked
     );
     insert into rolecall.bulk_actions (

@@ -85,8 +85,8 @@ class TaskQuery:
 
     def encode(self, **changes: str | None) -> str:
         """Return the parameters as a query string with changes. None removes a parameter."""
-        kept = [(name, value) for name, value in self.fields() if name not in changes]
-        return urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
+        remaining = [(name, value) for name, value in self.fields() if name not in changes]
+        return urlencode([*remaining, *((name, value) for name, value in changes.items() if value)])
 
 
 def read_query(given: QueryParams | FormData, *, cursor: str | None = None) -> TaskQuery:
@@ -118,8 +118,8 @@ def _expand(words: Words) -> Words:
     found = {PARAMETERS.get(name, name): _parameter(value) for name, value in typed.conditions().items()}
     [text] = words.get("text", (None,))
     rest = task_query.write_query(TaskFilter(text=typed.text or text, error=typed.error, payload=typed.payload))
-    kept = {**words, **found, "q": (rest,)}
-    return {name: values for name, values in kept.items() if name not in ONLY_IN_QUERY and values != ("",)}
+    merged = {**words, **found, "q": (rest,)}
+    return {name: values for name, values in merged.items() if name not in ONLY_IN_QUERY and values != ("",)}
 
 
 def _parameter(value: object) -> tuple[str, ...]:
