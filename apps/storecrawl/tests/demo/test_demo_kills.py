@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 from functools import partial
 
@@ -77,9 +76,12 @@ def test_next_demo_continues_after_all_processes_were_killed(demo: DemoFolder) -
 
 
 def test_workers_follow_a_database_that_restarts_on_another_port(demo: DemoFolder) -> None:
-    process = demo.start(*CYCLE)
+    demo.start(*CYCLE)
     eventually(lambda: demo.sees(PAYLOADS))
-    process.send_signal(signal.SIGSTOP)
+    # Each of them starts a missing database.
+    starters = demo.processes("main", "worker")
+    for starter in starters:
+        starter.suspend()
     port = int((demo.data / "postgres" / "port").read_text())
     demo.kill("postgres")
     eventually(lambda: not demo.processes("postgres"))
@@ -88,7 +90,8 @@ def test_workers_follow_a_database_that_restarts_on_another_port(demo: DemoFolde
         squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         squatter.bind(("127.0.0.1", port))
         squatter.listen()
-        process.send_signal(signal.SIGCONT)
+        for starter in starters:
+            starter.resume()
         outcome = demo.end()
 
     assert int((demo.data / "postgres" / "port").read_text()) != port
