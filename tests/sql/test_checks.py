@@ -235,7 +235,6 @@ def test_every_function_except_inlined_ones_sets_its_search_path(engine: Engine)
         "expiry_of",
         "full_dedupe_key",
         "has_expired",
-        "innermost_frame",
         "is_active",
         "is_sound",
         "kind_of",

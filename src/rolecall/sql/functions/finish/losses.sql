@@ -131,6 +131,8 @@ $$;
 -- Decides how a task continues after a lost claim. A task that has expired or whose cancellation was
 -- requested never runs again, however its claim ends. A task that was lost with its worker keeps its
 -- position in the line and has no delay; after the third time it is a suspect and waits as after an error.
+-- The delay after the nth attempt is linear, min(cap, step * n), or exponential, min(cap, first * factor ^
+-- (n - 1)), with jitter. A policy of another kind does not retry.
 -- returns: one row: whether the attempt is spent, the next state, and when a pending task is due again
 create or replace function rolecall.decide_after_attempt(
     p_task rolecall.tasks, p_policy jsonb, p_reason text, p_after float8, p_final boolean, p_now timestamptz
@@ -152,12 +154,27 @@ as $$
             else true
         end as spent
     ),
+    rule as (
+        select policy, case policy ->> 'kind'
+            when 'linear' then coalesce((policy ->> 'step')::float8, 5) * p_task.attempt
+            when 'exponential' then coalesce((policy ->> 'first')::float8, 10)
+                * power(coalesce((policy ->> 'factor')::float8, 2), least(p_task.attempt - 1, 60))
+        end as seconds
+        from (values (coalesce(p_task.retry, p_policy))) as given (policy)
+    ),
     wait as (
         select spent, case
             when p_after is not null then make_interval(secs => least(greatest(p_after, 0), 4e9))
-            when spent then rolecall.retry_delay(coalesce(p_task.retry, p_policy), p_task.attempt)
-        end as delay, spent and p_reason = 'crashed' and rolecall.crashes_of(p_task.id) < 2 as keeps_its_place
-        from charge
+            when spent and seconds is not null then make_interval(
+                secs => least(coalesce((policy ->> 'cap')::float8, 300), seconds)
+                * (1 + coalesce((policy ->> 'jitter')::float8, 0) * (2 * random() - 1))
+            )
+        end as delay, spent and p_reason = 'crashed' and (
+            select count(*) < 2
+            from rolecall.task_events as event
+            where event.task_id = p_task.id and event.kind = 'crashed'
+        ) as keeps_its_place
+        from charge, rule
     )
     select
         spent,
@@ -170,40 +187,6 @@ as $$
         end::rolecall.task_state,
         coalesce(case when not keeps_its_place then p_now + delay end, p_task.scheduled_for)
     from wait
-$$;
-
--- Counts how often a task was lost with its worker.
--- returns: the number
-create or replace function rolecall.crashes_of(p_task_id bigint)
-returns int
-language sql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-    select count(*)::int
-    from rolecall.task_events as event
-    where event.task_id = p_task_id and event.kind = 'crashed'
-$$;
-
--- Returns the delay after the nth attempt: linear min(cap, step * n), exponential min(cap, first * factor ^
--- (n - 1)), with jitter.
--- returns: an interval; null if the policy does not retry
-create or replace function rolecall.retry_delay(p_policy jsonb, p_attempt int)
-returns interval
-language sql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-    select make_interval(secs => least(coalesce((p_policy ->> 'cap')::float8, 300), base)
-        * (1 + coalesce((p_policy ->> 'jitter')::float8, 0) * (2 * random() - 1)))
-    from (
-        select case p_policy ->> 'kind'
-            when 'linear' then coalesce((p_policy ->> 'step')::float8, 5) * p_attempt
-            when 'exponential' then coalesce((p_policy ->> 'first')::float8, 10)
-                * power(coalesce((p_policy ->> 'factor')::float8, 2), least(p_attempt - 1, 60))
-        end as base
-    ) as delay
-    where base is not null
 $$;
 
 -- Returns whether a document is a retry policy: kind none, linear or exponential, with numbers that give a
@@ -351,6 +334,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_line text := left(split_part(p_error, e'\n', 1), 600);
+    v_frames constant text[] := string_to_array(p_error, '  File "');
+    v_path text;
 begin
     if v_line like 'Traceback (%' then
         -- Programs other than our workers may store a traceback only: its last line is the error.
@@ -363,7 +348,16 @@ begin
     else
         message := rolecall.normalize_message(substr(v_line, length(type) + 3));
     end if;
-    frame := rolecall.innermost_frame(p_error);
+    -- The last traceback of Python is that of the error itself.
+    for n in reverse cardinality(v_frames)..2 loop
+        v_path := replace(split_part(v_frames[n], '"', 1), e'\\', '/');
+        if v_path not like '%-packages/%' and v_path not ilike '%/lib/python%' and v_path not like '<%' then
+            frame := substring(v_path from '[^/]+/[^/]+$|[^/]+$')
+                || ' in ' || split_part(split_part(v_frames[n], ', in ', 2), e'\n', 1);
+            exit;
+        end if;
+    end loop;
+    frame := coalesce(frame, substring(p_error from $re$PL/pgSQL function ([^\s(]+)$re$));
     group_id := (
         'x' || left(md5(concat_ws(e'\n', p_handler, coalesce(type, ''), message, frame)), 13)
     )::bit(52)::bigint;
@@ -413,29 +407,5 @@ begin
     end if;
     v_text := regexp_replace(v_text, $re$\*(?:[\s,;:=/|&-]*\*)+$re$, '*', 'g');
     return translate(left(v_text, 200), v_hidden, '0123456789');
-end
-$$;
-
--- Finds the innermost frame outside of libraries in the text of an error: of the last traceback of Python,
--- which is that of the error itself, or of the context of PL/pgSQL.
--- returns: file and function, or function; null if there is none
--- search_path: not set, so that it costs less; only identify_error calls it
-create or replace function rolecall.innermost_frame(p_error text)
-returns text
-language plpgsql
-immutable
-as $$
-declare
-    v_frames constant text[] := string_to_array(p_error, '  File "');
-    v_path text;
-begin
-    for n in reverse cardinality(v_frames)..2 loop
-        v_path := replace(split_part(v_frames[n], '"', 1), e'\\', '/');
-        if v_path not like '%-packages/%' and v_path not ilike '%/lib/python%' and v_path not like '<%' then
-            return substring(v_path from '[^/]+/[^/]+$|[^/]+$')
-                || ' in ' || split_part(split_part(v_frames[n], ', in ', 2), e'\n', 1);
-        end if;
-    end loop;
-    return substring(p_error from $re$PL/pgSQL function ([^\s(]+)$re$);
 end
 $$;
