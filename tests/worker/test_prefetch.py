@@ -32,12 +32,12 @@ class Measured:
     def pass_time(self, seconds: float, *, tasks: int = 0) -> int:
         """Keep all slots busy for some seconds and finish some tasks; return the wanted number of prefetched tasks."""
         for _ in range(self.slots):
-            self.demand.work()
+            self.demand.change_idle_slots(-1)
         self.watch.now += seconds
         self.demand.finished_count += tasks
         wanted = self.demand.prefetch()
         for _ in range(self.slots):
-            self.demand.rest()
+            self.demand.change_idle_slots(1)
         return wanted
 
 

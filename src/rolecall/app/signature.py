@@ -143,12 +143,16 @@ class JsonType:
         if self._classes and any(kind.__subclasses__() for kind in self._classes):
             value = narrow_value(value, self._node)
         try:
-            return self._check(value, hook)
+            plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
+            msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
+            if self._known_fields is not None:
+                self._known_fields.require(plain)
         except (msgspec.ValidationError, TypeError):
             declared = narrow_value(value, self._node)
             if declared is value:
                 raise
-        return self._check(declared, hook)
+            return self.write(declared, hook)
+        return plain
 
     def read(self, plain: Any) -> Any:
         """Return the value of the declared type; raises the errors of `decode`."""
@@ -159,13 +163,6 @@ class JsonType:
         if self._known_fields is not None:
             self._known_fields.require(msgspec.json.decode(text))
         return value
-
-    def _check(self, value: Any, hook: Callable[[Any], object]) -> Any:
-        plain = to_plain(value, hook, has_plain_keys=self._has_plain_keys)
-        msgspec.convert(plain, self.shape, str_keys=True, dec_hook=decode_value)
-        if self._known_fields is not None:
-            self._known_fields.require(plain)
-        return plain
 
 
 class ResultType:

@@ -58,7 +58,11 @@ def task_and_connection(
         return new_task(what, args[0] if args else options.pop("payload", None), options, app), connection
     if connection is None:
         connection = what.task_options.get("connection")
-    if _is_whole(args, words):
+    if args:
+        is_whole = len(args) == 1 and (args[0] is None or isinstance(args[0], Mapping))
+    else:
+        is_whole = "payload" in words and words.keys() - {"payload"} <= OPTIONS
+    if is_whole:
         return new_task(what, args[0] if args else options.pop("payload"), options, app), connection
     payload = {word: options.pop(word) for word in words if word not in OPTIONS}
     _require_fields(what, words, payload)
@@ -189,12 +193,6 @@ def no_handler(what: object) -> TypeError:
         name = getattr(what, "__name__", type(what).__name__)
         return TypeError(f"{name} is not a handler: declare it with @app.task, or pass the name of a handler")
     return TypeError(f"a handler, its name or a task can be enqueued, not a {type(what).__name__}")
-
-
-def _is_whole(args: tuple[Any, ...], words: Mapping[str, Any]) -> bool:
-    if args:
-        return len(args) == 1 and (args[0] is None or isinstance(args[0], Mapping))
-    return "payload" in words and words.keys() - {"payload"} <= OPTIONS
 
 
 def _require_fields(

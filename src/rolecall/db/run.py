@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from operator import attrgetter
 from typing import Any, LiteralString, NamedTuple, TypeVar
 
 import psycopg
@@ -50,6 +51,7 @@ CLIENT_BINDING = (
     "belongs to psycopg2, which writes values into the text of statements, where the log of Postgres may show them, but"
     " the task has hidden values (Redacted): use psycopg 3, or enqueue the task without connection="
 )
+CHECK_OF: Callable[[Statement[Any]], Statement[None] | None] = attrgetter("check")
 # In the same message as the statement: a separate BEGIN would leave the transaction open while this process is held
 # up.
 SET_LEVEL: LiteralString = "set transaction isolation level read committed; "
@@ -82,7 +84,7 @@ def run_all(
     while True:
         try:
             with conn.transaction() if plan.is_joint else nullcontext():
-                for check in _checks(statements):
+                for check in filter(None, map(CHECK_OF, statements)):
                     _send(conn, check)
                 return [_send(conn, each, collector, plan.level) for each in statements]
         except FROM_PSYCOPG as error:
@@ -104,7 +106,7 @@ async def run_all_async(
     while True:
         try:
             async with conn.transaction() if plan.is_joint else nullcontext():
-                for check in _checks(statements):
+                for check in filter(None, map(CHECK_OF, statements)):
                     await _send_async(conn, check)
                 return [await _send_async(conn, each, collector, plan.level) for each in statements]
         except FROM_PSYCOPG as error:
@@ -126,7 +128,7 @@ async def run_and_async(
     while True:
         try:
             async with conn.transaction() if is_joint else nullcontext():
-                for check in _checks([statement]):
+                for check in filter(None, [statement.check]):
                     await _send_async(conn, check)
                 found = None if before is None else await _send_async(conn, before)
                 answer = await _send_async(conn, statement, collector)
@@ -134,10 +136,6 @@ async def run_and_async(
                 return answer
         except FROM_PSYCOPG as error:
             plan = _plan_repeat(plan, conn, error, collector)
-
-
-def _checks(statements: Sequence[Statement[Any]]) -> list[Statement[None]]:
-    return [statement.check for statement in statements if statement.check is not None]
 
 
 def is_free(conn: AnyConnection) -> bool:
@@ -151,7 +149,7 @@ def _run_foreign(conn: Foreign, statements: Sequence[Statement[T]]) -> list[T]:
     if any(statement.is_confidential for statement in statements) and binds_on_client(conn):
         raise ConfigError(CLIENT_BINDING, variable="connection")
     with translating_errors(*conn.errors), _own_block(conn) if len(statements) > 1 else nullcontext():
-        for check in _checks(statements):
+        for check in filter(None, map(CHECK_OF, statements)):
             check.read(conn.fetch(check.query, check.params))
         return [statement.read(conn.fetch(statement.query, statement.params)) for statement in statements]
 
@@ -159,7 +157,7 @@ def _run_foreign(conn: Foreign, statements: Sequence[Statement[T]]) -> list[T]:
 async def _run_foreign_async(conn: AsyncForeign, statements: Sequence[Statement[T]]) -> list[T]:
     with translating_errors(*conn.errors):
         async with _own_block_async(conn) if len(statements) > 1 else nullcontext():
-            for check in _checks(statements):
+            for check in filter(None, map(CHECK_OF, statements)):
                 check.read(await conn.fetch(check.query, check.params))
             return [statement.read(await conn.fetch(statement.query, statement.params)) for statement in statements]
 

@@ -15,7 +15,7 @@ from rolecall.model.tasks import ClaimedTask, Offer
 from rolecall.sql.encoding import NotStorable, encode, encode_text
 from rolecall.sql.enqueue import need_item, next_document
 from rolecall.sql.events import ENDS, RESCUED
-from rolecall.sql.payload_sizes import check_reports
+from rolecall.sql.payload_sizes import CHECKED_FROM, check_reports
 from rolecall.sql.statement import Row, Statement, single
 
 # `payload::text` keeps the driver from decoding JSON, whatever loaders the connection has.
@@ -120,14 +120,7 @@ def release(worker_id: int, claims: Iterable[tuple[int, int]]) -> Statement[dict
 
 def finish(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
     """Finish a batch of claims, all or nothing. Returns the claims that were not simply accepted."""
-    document = reports_document(reports)
-    return Statement(
-        query="select task_id, verdict from rolecall.finish(%s::bigint, %s::jsonb)",
-        params=(worker_id, document),
-        check=check_reports(document),
-        read=dict,
-        event_kinds=ENDS,
-    )
+    return _finish("finish(%s::bigint, %s::jsonb)", worker_id, reports)
 
 
 def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = False) -> Statement[dict[int, str]]:
@@ -135,26 +128,12 @@ def finish_free(worker_id: int, reports: Iterable[Report], *, apart: bool = Fals
 
     Nothing is stored for claims that are returned as `busy`. Send them again, with `apart`.
     """
-    document = reports_document(reports)
-    return Statement(
-        query="select task_id, verdict from rolecall.finish_free(%s::bigint, %s::jsonb, %s::boolean)",
-        params=(worker_id, document, apart),
-        check=check_reports(document),
-        read=dict,
-        event_kinds=ENDS,
-    )
+    return _finish("finish_free(%s::bigint, %s::jsonb, %s::boolean)", worker_id, reports, apart)
 
 
 def finish_here(worker_id: int, reports: Iterable[Report]) -> Statement[dict[int, str]]:
     """Finish claims in a transaction with other writes. If any claim is returned, it was not accepted: roll back."""
-    document = reports_document(reports)
-    return Statement(
-        query="select task_id, verdict from rolecall.finish_here(%s::bigint, %s::jsonb)",
-        params=(worker_id, document),
-        check=check_reports(document),
-        read=dict,
-        event_kinds=ENDS,
-    )
+    return _finish("finish_here(%s::bigint, %s::jsonb)", worker_id, reports)
 
 
 def report_info(worker_id: int, task_id: int, fence: int, info: Mapping[str, object]) -> Statement[str | None]:
@@ -277,6 +256,17 @@ def _about_claims(verb: str, worker_id: int, claims: Iterable[tuple[int, int]]) 
     )
 
 
+def _finish(call: str, worker_id: int, reports: Iterable[Report], *options: object) -> Statement[dict[int, str]]:
+    document = reports_document(reports)
+    return Statement(
+        query=f"select task_id, verdict from rolecall.{call}",
+        params=(worker_id, document, *options),
+        check=check_reports(document) if len(document) >= CHECKED_FROM else None,
+        read=dict,
+        event_kinds=ENDS,
+    )
+
+
 def _read_states(rows: list[Row]) -> dict[int, TaskState]:
     return {task_id: TaskState(state) for task_id, state in rows}
 
@@ -294,7 +284,10 @@ def reports_document(reports: Iterable[Report]) -> str:
 def _report_text(report: Report) -> str:
     match report:
         case Completed():
-            return _completed(report)
+            result = "" if report.result_json is None else f',"result":{report.result_json}'
+            following = "" if report.next_tasks is None else f',"next":{next_document(report.next_tasks)}'
+            tail = f"{result}{_ran(report.ran)}{following}"
+            return f'{{"id":{report.id},"fence":{report.fence},"outcome":"completed"{tail}}}'
         case Failed():
             return _failed(report)
         case Snoozed():
@@ -313,17 +306,6 @@ def _report_text(report: Report) -> str:
             return f'{{"id":{report.id},"fence":{report.fence},"outcome":"misfit"{tail}}}'
         case _:
             assert_never(report)
-
-
-def _completed(report: Completed) -> str:
-    text = f'{{"id":{report.id},"fence":{report.fence},"outcome":"completed"'
-    if report.result_json is not None:
-        text += f',"result":{report.result_json}'
-    if report.ran is not None:
-        text += f',"ran":{report.ran:.6f}'
-    if report.next_tasks is not None:
-        text += f',"next":{next_document(report.next_tasks)}'
-    return text + "}"
 
 
 def _failed(report: Failed) -> str:

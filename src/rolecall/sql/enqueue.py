@@ -16,7 +16,7 @@ from rolecall.model.retry import RetryPolicy
 from rolecall.model.tasks import Enqueued, Need, NewTask, NextTasks
 from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.events import STORED
-from rolecall.sql.payload_sizes import check_batch
+from rolecall.sql.payload_sizes import CHECKED_FROM, check_batch
 from rolecall.sql.statement import Row, Statement
 
 CHUNK = 20_000
@@ -48,7 +48,7 @@ def enqueue_many(
     return Statement(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(document,),
-        check=check_batch(document, first),
+        check=check_batch(document, first) if len(document) >= CHECKED_FROM else None,
         read=lambda rows: _read_enqueued(rows, tasks),
         event_kinds=STORED,
         is_confidential=is_confidential,

@@ -12,7 +12,7 @@ import msgspec
 from rolecall.model.errors import InvalidTask
 from rolecall.sql.statement import Row, Statement
 
-# Smaller payloads are sent without a check, and the database rejects them if the role's limit is lower.
+# Shorter documents are sent without a check, and the database rejects their payloads if the role's limit is lower.
 CHECKED_FROM = 256 * 1024
 
 
@@ -51,18 +51,16 @@ def check_batch(document: str, first: int = 0) -> Statement[None] | None:
 
     The check raises InvalidTask for a payload that its role does not allow, with the message of the database.
     """
-    return None if len(document) < CHECKED_FROM else _check(_large_among(BATCH.decode(document), first))
+    return _check(_large_among(BATCH.decode(document), first))
 
 
-def check_next(document: str | None) -> Statement[None] | None:
+def check_next(document: str) -> Statement[None] | None:
     """Return the same check of a JSON object of next tasks."""
-    return None if document is None or len(document) < CHECKED_FROM else _check(_large_next(NEXT.decode(document)))
+    return _check(_large_next(NEXT.decode(document)))
 
 
 def check_reports(document: str) -> Statement[None] | None:
     """Return the same check of the next tasks in a JSON array of reports."""
-    if len(document) < CHECKED_FROM:
-        return None
     return _check([large for report in REPORTS.decode(document) if report.next for large in _large_next(report.next)])
 
 

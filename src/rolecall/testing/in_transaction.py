@@ -159,11 +159,11 @@ class InlineRunner:
         await self._processes.close()
 
     async def _claim(self) -> list[HeldTask]:
-        claimed = await self._take(self._registry.names, 1)
+        runners, claimed = self._registry.runners, await self._take(self._registry.names, 1)
         for task in claimed[:1]:
-            claimed += await self._take((task.handler,), self._registry.runner(task).max_tasks - 1)
-        runner, now = self._registry.runner, monotonic()
-        return [HeldTask(task, runner(task), self._worker_id, now) for task in claimed]
+            claimed += await self._take((task.handler,), runners[task.handler, task.step > 0].max_tasks - 1)
+        now = monotonic()
+        return [HeldTask(task, runners[task.handler, task.step > 0], self._worker_id, now) for task in claimed]
 
     async def _take(self, handlers: Sequence[str], number: int) -> list[ClaimedTask]:
         if number < 1:

@@ -78,6 +78,7 @@ class Completer:
     def add(self, held: HeldTask) -> None:
         self._reports.append(held)
         if self._is_resting:
+            self._is_resting = False
             self._bell.nudge()
 
     def store_own_completion(self, held: HeldTask) -> None:
@@ -95,6 +96,7 @@ class Completer:
         """Queue the start of a task. It is recorded unless the task finishes at once."""
         self._unrecorded_starts.append(held)
         if self._is_resting:
+            self._is_resting = False
             self._bell.nudge()
 
     async def record_start(self, held: HeldTask) -> str | None:
@@ -136,7 +138,9 @@ class Completer:
         if self._interrupted_tasks or (self._is_closing and not self._kept_reports):
             return
         if not self._reports:
-            pause = self._until_next()
+            pause = max(0.0, self._send_again_at - monotonic()) if self._kept_reports else None
+            if self._unrecorded_starts:
+                pause = START_AFTER if all(held.began_at for held in self._unrecorded_starts) else 0.0
             self._is_resting = True
             self._bell.forget()
             await self._bell.wait(pause)
@@ -145,18 +149,18 @@ class Completer:
             # Under load, waiting a few milliseconds makes batches larger and outcomes several times cheaper.
             await asyncio.sleep(GATHER_FOR)
 
-    def _until_next(self) -> float | None:
-        if self._unrecorded_starts:
-            return START_AFTER if all(held.began_at for held in self._unrecorded_starts) else 0.0
-        return max(0.0, self._send_again_at - monotonic()) if self._kept_reports else None
-
     async def _flush(self) -> None:
         batch = self._reports[:MOST_REPORTS]
         del self._reports[: len(batch)]
         if self._is_failing:
             self._kept_reports += batch
             batch = []
-        begun = self._take_starts(monotonic() - START_AFTER)
+        due = monotonic() - START_AFTER
+        running = [
+            held for held in self._unrecorded_starts if not (held.is_started or held.has_ended or held.is_finishing)
+        ]
+        begun = [held for held in running if held.began_at <= due]
+        self._unrecorded_starts = [held for held in running if held.began_at > due]
         for worker_id, group in by_worker(batch):
             await self._finish(worker_id, group)
         if self._kept_reports and monotonic() >= self._send_again_at:
@@ -173,13 +177,6 @@ class Completer:
         behind = [held for held in batch if held.permit in kept and type(held.report) is not Returned]
         self._kept_reports += behind
         return [held for held in batch if held not in behind] if behind else batch
-
-    def _take_starts(self, before: float) -> list[HeldTask]:
-        running = [
-            held for held in self._unrecorded_starts if not (held.is_started or held.has_ended or held.is_finishing)
-        ]
-        self._unrecorded_starts = [held for held in running if held.began_at > before]
-        return [held for held in running if held.began_at <= before]
 
     async def _send_kept(self) -> None:
         """Send kept reports in portions as large as the server can store, until it fails to store some."""
@@ -299,7 +296,9 @@ class Completer:
         plain = not verdicts and all(type(held.report) is Completed for held in group)
         if collector is not None or self._events.needs_completion_events or not plain:
             self._events.emit_ends(group, verdicts, collector)
-        if any(_may_free_work(held) for held in group):
+        # A worker that returned a task could not start it in time, so it should not claim it again at once.
+        reports = [(held.task.key, held.report) for held in group if type(held.report) is not Returned]
+        if any(key is not None or type(end) is not Completed or end.next_tasks is not None for key, end in reports):
             self._on_freed_work()
 
     def _keep(self, group: Sequence[HeldTask], why: object) -> None:
@@ -374,11 +373,3 @@ def _is_fault(error: RolecallError) -> bool:
 
 def _claim(held: HeldTask) -> tuple[int, int]:
     return held.task.id, held.task.fence
-
-
-def _may_free_work(held: HeldTask) -> bool:
-    report = held.report
-    # This worker could not start it in time, so it should not claim it again at once.
-    if type(report) is Returned:
-        return False
-    return held.task.key is not None or type(report) is not Completed or report.next_tasks is not None

@@ -24,9 +24,9 @@ def registry_of(app: Program, services: HandlerServices, outcomes: Outcomes) -> 
         runner = ProcedureRunner(procedure, services, outcomes, app.middlewares_of(procedure.name))
         return trace_runner(runner, services.tracing)
 
-    own = {name: run(handler) for name, handler in app.handlers.items()}
-    gather_runners = {
-        name: run(handler.gather) if handler.gather else AsyncRunner(NoGather(name), services, outcomes, ())
+    first_steps = {(name, False): run(handler) for name, handler in app.handlers.items()}
+    gather_steps = {
+        (name, True): run(handler.gather) if handler.gather else AsyncRunner(NoGather(name), services, outcomes, ())
         for name, handler in app.handlers.items()
     }
-    return HandlerRegistry(own, gather_runners, run_procedure)
+    return HandlerRegistry(first_steps | gather_steps, run_procedure)

@@ -204,15 +204,13 @@ class Demand:
         self._idle_seconds = 0.0
         self._idle_slots = slots
 
-    def rest(self) -> None:
-        self._idle_slots += 1
-        if self._idle_slots == self._slots:
-            self._idle_since = self._clock()
-
-    def work(self) -> None:
+    def change_idle_slots(self, change: int) -> None:
+        """Note that a slot starts to wait for work (1) or has work (-1)."""
         if self._idle_slots == self._slots:
             self._idle_seconds += self._clock() - self._idle_since
-        self._idle_slots -= 1
+        self._idle_slots += change
+        if self._idle_slots == self._slots:
+            self._idle_since = self._clock()
 
     def prefetch(self) -> int:
         now = self._clock()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
 from itertools import chain
 from types import MappingProxyType
 from typing import Protocol
 
-from rolecall.model.error_text import Scrub, describe, message_of
-from rolecall.model.errors import ContractBroken, HandlerError, HandlerMissing, InvalidPayload, PermanentFailure, Retry
+from rolecall.model.error_text import Scrub, message_of
+from rolecall.model.errors import ContractBroken
 from rolecall.model.outcomes import (
     Blocked,
     Cancel,
@@ -33,9 +33,10 @@ from rolecall.model.tasks import ClaimedTask, NewTask, NextTasks
 from rolecall.sql.encoding import encode_result
 from rolecall.telemetry.tracing import Tracing
 from rolecall.worker.events import WorkerEvents
-from rolecall.worker.in_flight import HeldTask
+from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.large import LargeFields
 from rolecall.worker.program import Contract
+from rolecall.worker.verdicts import RaisedElsewhere, Verdict, judge
 
 # A timeout counts as a failure only if a slot has taken the task; other tasks lose their deadline with their claim.
 GIVEN_BACK = frozenset({
@@ -84,14 +85,22 @@ class Outcomes:
         self._tracing = tracing
         self._secrets = secrets
 
-    async def report_large_result(
-        self, held: HeldTask, result: object, next_tasks: NextTasks | None, large: LargeFields
+    async def report_return(
+        self, slot: RunnerSlot, held: HeldTask, result: object, next_tasks: NextTasks | None, large: LargeFields
     ) -> None:
-        """Do the same as `report_result`, after moving the large values of the next tasks to their store."""
-        if held.abort_reason is None and not held.is_committed and not held.has_ended:
-            result, next_tasks = self._check(held.task, result, next_tasks)
-            next_tasks = await large.detach(next_tasks)
-        self.report_result(held, result, next_tasks, checked=True)
+        """Report what a handler returned. If storing its large fields fails, the attempt fails."""
+        if large.store is None:
+            self.report_result(held, result, next_tasks)
+            return
+        try:
+            if held.abort_reason is None and not held.is_committed and not held.has_ended:
+                result, next_tasks = self._check(held.task, result, next_tasks)
+                next_tasks = await large.detach(next_tasks)
+            self.report_result(held, result, next_tasks, checked=True)
+        except Exception as error:  # noqa: BLE001 - a store's own code may raise anything
+            self.report_error(held, error)
+        except BaseException as error:  # noqa: BLE001 - the slot's end, or an abort
+            self.report_call_error(slot, error)
 
     def report_result(
         self, held: HeldTask, result: object, next_tasks: NextTasks | None = None, *, checked: bool = False
@@ -126,6 +135,18 @@ class Outcomes:
         if held.task.handler in self._secrets:
             self._redact_report(held, together or [held])
         self._completer.add(held)
+
+    def report_call_error(self, slot: RunnerSlot, error: BaseException) -> None:
+        """Report an error for all tasks of the call without an outcome; re-raise the cancellation of the slot."""
+        unfinished = [held for held in slot.running_tasks if not held.has_ended]
+        if isinstance(error, asyncio.CancelledError) and not slot.absorb():
+            for held in unfinished:
+                held.abort_reason = LostReason.SHUTDOWN
+                self.report_abort(held)
+            raise error
+        slot.absorb()
+        for held in unfinished:
+            self.report_error(held, error, slot.running_tasks)
 
     def report_abort(self, held: HeldTask) -> None:
         """Report a task that must stop, when its handler has ended, was never called, or is no longer awaited."""
@@ -291,48 +312,3 @@ def unstored_failure(result: object, why: str, *, handler: str, contract: Contra
         problem = f"result of {handler!r} cannot be stored: {why}"
         return ContractBroken(problem, code="invalid_output", handler=handler, details={"problem": why})
     return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What an exception means for its task.
-
-    `text`: the stored error. `after` (seconds) and `at`: when to retry, instead of the retry policy. `final`: do
-    not retry. `misfit`: the task is for another release of the program. `invalid`: something does not match the
-    declaration.
-    """
-
-    text: str
-    final: bool = False
-    after: float | None = None
-    at: datetime | None = None
-    misfit: bool = False
-    invalid: bool = False
-
-
-class RaisedElsewhere(HandlerError):
-    """An exception of a handler in a child process, which was judged there."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(verdict.text)
-        self.verdict = verdict
-
-
-def judge(error: BaseException, scrub: Scrub = str) -> Verdict:
-    """Return what a handler's exception means for its task. `scrub` removes redacted values from its text."""
-    match error:
-        case RaisedElsewhere():
-            return error.verdict
-        case InvalidPayload():
-            return Verdict(text=scrub(message_of(error)), final=True, misfit=error.stored, invalid=True)
-        case HandlerMissing():
-            return Verdict(text=scrub(message_of(error)), invalid=True)
-        case ContractBroken():
-            # The work is done, and another attempt would end in the same way.
-            return Verdict(text=scrub(message_of(error)), final=True, invalid=True)
-        case Retry():
-            return Verdict(text=describe(error.__cause__ or error, scrub), after=error.after, at=error.at)
-        case PermanentFailure():
-            return Verdict(text=describe(error if error.problem else error.__cause__ or error, scrub), final=True)
-        case _:
-            return Verdict(text=describe(error, scrub))

@@ -20,7 +20,7 @@ from rolecall.worker.context import Context
 from rolecall.worker.handler_services import Connection, HandlerServices
 from rolecall.worker.in_flight import HeldTask, RunnerSlot
 from rolecall.worker.outcomes import Outcomes
-from rolecall.worker.runners import chain_middlewares, report_error
+from rolecall.worker.runners import chain_middlewares
 
 ACCEPTED_BEFORE = "already"
 
@@ -65,7 +65,7 @@ class ProcedureRunner:
                     return
                 result = await self._call(context, held, connection)
         except BaseException as error:  # noqa: BLE001 - whatever happens there belongs to the task
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
         if held.abort_reason is not None:
             slot.absorb()

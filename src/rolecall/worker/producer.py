@@ -287,8 +287,8 @@ class Claims:
         """Create held tasks from tasks that were claimed under that worker id by a statement sent at `sent_at`."""
         if claimed and failpoints.ARMED:
             failpoints.hit(failpoints.AFTER_CLAIM)
-        runner = self._registry.runner
-        held_tasks = [HeldTask(task, runner(task), worker_id, sent_at) for task in claimed]
+        runners = self._registry.runners
+        held_tasks = [HeldTask(task, runners[task.handler, task.step > 0], worker_id, sent_at) for task in claimed]
         if held_tasks and self._traces is not None:
             await self._traces.note(held_tasks)
         return held_tasks

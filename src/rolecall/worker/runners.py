@@ -17,13 +17,10 @@ from rolecall.model.errors import PermanentFailure, RolecallError
 from rolecall.model.handlers import StoredProcedure
 from rolecall.model.large import ELSEWHERE
 from rolecall.model.outcomes import NoResult
-from rolecall.model.states import LostReason
-from rolecall.model.tasks import ClaimedTask, NextTasks
 from rolecall.sql import roles
 from rolecall.worker.context import BatchContext, Context
 from rolecall.worker.handler_services import HandlerServices
 from rolecall.worker.in_flight import HeldTask, Runner, RunnerSlot
-from rolecall.worker.large import LargeFields
 from rolecall.worker.outcomes import Outcomes
 from rolecall.worker.program import Callee, Handler
 from rolecall.worker.session import DatabaseSession
@@ -34,30 +31,22 @@ Call = Callable[..., Awaitable[Any]]
 
 
 class HandlerRegistry:
-    """Maps claimed tasks to runners; `names` are the handlers to claim for.
+    """The runners of claimed tasks; `names` are the handlers to claim for.
 
-    Procedures that are created while the worker runs are added by `refresh`. A handler of the program takes precedence
-    over a procedure of the same name.
+    `runners`: by handler, and whether the task's children have finished (its gather step runs then). Procedures that
+    are created while the worker runs are added by `refresh`. A handler of the program takes precedence over a
+    procedure of the same name.
     """
 
     def __init__(
-        self,
-        own: Mapping[str, Runner],
-        gathers: Mapping[str, Runner],
-        runner_for: Callable[[StoredProcedure], Runner],
+        self, runners: Mapping[tuple[str, bool], Runner], runner_for: Callable[[StoredProcedure], Runner]
     ) -> None:
-        self._own = tuple(own)
-        self._gathers = gathers
+        self._own = tuple(dict.fromkeys(name for name, _ in runners))
         self._runner_for = runner_for
         # Runners are added and replaced, never removed: a claim in progress may still return their tasks.
-        self._runners = dict(own)
+        self.runners = dict(runners)
         self._procedures: dict[str, StoredProcedure] = {}
         self.names = self._own
-
-    def runner(self, task: ClaimedTask) -> Runner:
-        """Return the runner for a claimed task's step: the handler's or its gather step's."""
-        runners = self._gathers if task.step and task.handler in self._gathers else self._runners
-        return runners[task.handler]
 
     @property
     def procedures(self) -> Mapping[str, StoredProcedure]:
@@ -69,7 +58,7 @@ class HandlerRegistry:
         known = {procedure.name: procedure for procedure in stored if procedure.name not in self._own}
         for name, procedure in known.items():
             if self._procedures.get(name) != procedure:
-                self._runners[name] = self._runner_for(procedure)
+                self.runners[name, False] = self.runners[name, True] = self._runner_for(procedure)
         before, self._procedures, self.names = self.names, known, (*self._own, *known)
         return self.names != before
 
@@ -120,12 +109,12 @@ class AsyncRunner:
                 return
             result = await self._call(context, self._decode(held.task.payload_json))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
         if held.abort_reason is not None:
             slot.absorb()
         next_tasks = None if context is None else context.next_tasks
-        await report_return(self._outcomes, slot, held, result, next_tasks, self._services.large)
+        await self._outcomes.report_return(slot, held, result, next_tasks, self._services.large)
 
 
 class ThreadRunner:
@@ -157,9 +146,9 @@ class ThreadRunner:
             arguments = self._decode(held.task.payload_json)
             result = await self._call(context, slot, arguments)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
-        await report_return(self._outcomes, slot, held, result, context.next_tasks, self._services.large)
+        await self._outcomes.report_return(slot, held, result, context.next_tasks, self._services.large)
 
     def _call_in_thread(self, context: Context, slot: RunnerSlot, arguments: dict[str, Any]) -> Awaitable[Any]:
         return slot.call_in_thread(self._handle, context, arguments)
@@ -199,11 +188,11 @@ class ProcessRunner:
                     return
                 result = await self._call(context, process)
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its task
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
         if held.abort_reason is not None:
             slot.absorb()
-        await report_return(self._outcomes, slot, held, result, context.next_tasks, self._services.large)
+        await self._outcomes.report_return(slot, held, result, context.next_tasks, self._services.large)
 
 
 class BatchRunner:
@@ -232,7 +221,7 @@ class BatchRunner:
                     self._outcomes.report_abort(aborted_task)
             items = self._decode(started)
         except asyncio.CancelledError as error:
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
         if not items:
             return
@@ -242,11 +231,11 @@ class BatchRunner:
             results = await self._call(BatchContext(contexts, self._services), slot, list(items.values()))
             outcomes = results_per_task(results, len(fit))
         except BaseException as error:  # noqa: BLE001 - whatever a handler raises belongs to its tasks
-            report_error(self._outcomes, slot, error)
+            self._outcomes.report_call_error(slot, error)
             return
         slot.absorb()
         for held_task, context, outcome in zip(fit, contexts, outcomes, strict=True):
-            await report_return(self._outcomes, slot, held_task, outcome, context.next_tasks, self._services.large)
+            await self._outcomes.report_return(slot, held_task, outcome, context.next_tasks, self._services.large)
 
     async def _fetch(self, held_tasks: Sequence[HeldTask]) -> list[HeldTask]:
         fetched = []
@@ -288,39 +277,6 @@ def results_per_task(results: object, number: int) -> Sequence[object]:
         got = f"{len(results)} results" if isinstance(results, list | tuple) else type(results).__name__
         raise WrongResults(f"a batch handler must return None or one result per item, got {got} for {number} items")
     return results
-
-
-async def report_return(  # sizes: everything that a runner has at the end of a call
-    outcomes: Outcomes,
-    slot: RunnerSlot,
-    held: HeldTask,
-    result: object,
-    next_tasks: NextTasks | None,
-    large: LargeFields,
-) -> None:
-    """Report a handler's result. If storing its large fields fails, the attempt fails."""
-    if large.store is None:
-        outcomes.report_result(held, result, next_tasks)
-        return
-    try:
-        await outcomes.report_large_result(held, result, next_tasks, large)
-    except Exception as error:  # noqa: BLE001 - a store's own code may raise anything
-        outcomes.report_error(held, error)
-    except BaseException as error:  # noqa: BLE001 - the slot's end, or an abort
-        report_error(outcomes, slot, error)
-
-
-def report_error(outcomes: Outcomes, slot: RunnerSlot, error: BaseException) -> None:
-    """Report an error for all tasks of the call without an outcome; re-raise the cancellation of the slot."""
-    unfinished = [held for held in slot.running_tasks if not held.has_ended]
-    if isinstance(error, asyncio.CancelledError) and not slot.absorb():
-        for held in unfinished:
-            held.abort_reason = LostReason.SHUTDOWN
-            outcomes.report_abort(held)
-        raise error
-    slot.absorb()
-    for held in unfinished:
-        outcomes.report_error(held, error, slot.running_tasks)
 
 
 def chain_middlewares(call: Call, middlewares: Sequence[Middleware]) -> Call:

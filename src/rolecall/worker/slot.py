@@ -60,17 +60,17 @@ class Slot:
     async def run(self) -> None:
         self._task = asyncio.current_task()
         queue = self._queue
-        self._demand.work()
+        self._demand.change_idle_slots(-1)
         try:
             while not queue.is_closed:
                 if queue.ready:
                     await run_isolated(self._work())
                 else:
-                    self._demand.rest()
+                    self._demand.change_idle_slots(1)
                     try:
                         await queue.wait_for_work()
                     finally:
-                        self._demand.work()
+                        self._demand.change_idle_slots(-1)
         finally:
             self._thread.stop()
 

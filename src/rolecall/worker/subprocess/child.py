@@ -33,7 +33,7 @@ from rolecall.sql.encoding import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
 from rolecall.worker.in_flight import fresh_context
-from rolecall.worker.outcomes import judge, require_awaited, unstored_failure
+from rolecall.worker.outcomes import require_awaited, unstored_failure
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.signals import end_with_parent, handled_signals
 from rolecall.worker.subprocess.context import ProcessContext
@@ -52,6 +52,7 @@ from rolecall.worker.subprocess.messages import (
     find,
     function_at,
 )
+from rolecall.worker.verdicts import judge
 
 MARK = "ROLECALL_PROCESS"
 PRINTED = "rolecall.stdout"

@@ -16,7 +16,7 @@ from rolecall.app.handlers import HandlerDefinition
 from rolecall.model.errors import InvalidDeclaration
 from rolecall.model.outcomes import NoResult
 from rolecall.model.tasks import ClaimedTask
-from rolecall.worker.outcomes import Verdict
+from rolecall.worker.verdicts import Verdict
 
 MAIN = "__main__"
 SCRIPT = "__rolecall_main__"

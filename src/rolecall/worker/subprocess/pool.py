@@ -23,7 +23,6 @@ from typing import Any, ParamSpec, TypeVar
 from rolecall.model.errors import HandlerError, InvalidDeclaration
 from rolecall.sql.encoding import read_result
 from rolecall.telemetry.logs import lowest_level
-from rolecall.worker.outcomes import RaisedElsewhere
 from rolecall.worker.program import Handler
 from rolecall.worker.session import ForkGuard
 from rolecall.worker.slot_thread import SlotThread
@@ -43,6 +42,7 @@ from rolecall.worker.subprocess.messages import (
     address_of,
     address_of_variable,
 )
+from rolecall.worker.verdicts import RaisedElsewhere
 
 P = ParamSpec("P")
 T = TypeVar("T")
