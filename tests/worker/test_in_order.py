@@ -75,7 +75,7 @@ async def test_key_stays_blocked_while_one_of_its_tasks_waits_for_children(bench
         events.append("parent")
         ctx.spawn(child.task())
 
-    # What ends at once lets the worker claim ahead.
+    # Tasks that finish at once let the worker claim ahead.
     before = [quick.task(name="before").options(key="store") for _ in range(40)]
     after = [quick.task(name="after").options(key="store") for _ in range(10)]
     ids = bench.enqueue(*before, parent.task().options(key="store"), *after)

@@ -32,7 +32,7 @@ def declared(inventory: Inventory) -> App:
 
 
 def asked_of(system: str, code: str) -> Any:
-    """What the code prints last, as JSON, where the real library has imported the sample."""
+    """Return the last line that the code prints, as JSON, after the real library has imported the sample."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What each command receives: its settings, access to the database, and the output format."""
+"""The context of each command: its settings, access to the database, and the output format."""
 
 from __future__ import annotations
 

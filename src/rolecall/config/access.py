@@ -19,7 +19,7 @@ MOST_SESSION_MINUTES = 43_200
 
 
 class AuthMode(StrEnum):
-    """Who may access the API: API keys and logins; also this machine's token; or all users of this machine."""
+    """The users of the API: API keys and logins; also this machine's token; or all users of this machine."""
 
     keys = "keys"
     token = "token"  # noqa: S105 - a word, not a secret

@@ -28,7 +28,7 @@ log = logging.getLogger("rolecall.db")
 
 
 class Pooler:
-    """What is known about a pooler in front of one database: `configured`, or detected by the first
+    """The knowledge about a pooler in front of one database: `configured`, or detected by the first
     connection.
     """
 

@@ -143,7 +143,7 @@ class DueCron:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronPlan:
-    """What to do with a due schedule: run the latest of `slots` (`due_count` in all), and continue at `next`.
+    """The plan for a due schedule: run the latest of `slots` (`due_count` in all), and continue at `next`.
 
     Without a next fire time, `error` is the reason, and the schedule is disabled.
     """

@@ -57,7 +57,7 @@ class ContestedDeclaration:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """The advice for the operator."""
         if self.kind == "app":
             return "give them different names, because a stop of one disables its schedules"
         return "use names with a prefix, or a database for each app"

@@ -32,7 +32,7 @@ class PlotScope:
 
 
 class Plots:
-    """What the plots of each scope show. Raises RoleNotFound and ConfigError for an invalid scope."""
+    """The content of the plots of each scope. Raises RoleNotFound and ConfigError for an invalid scope."""
 
     def __init__(self, database: Database, *, patience: float | None = None) -> None:
         self._insight = Insight(database)

@@ -50,7 +50,7 @@ where state = 'pending' and scheduled_for > rolecall.clock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What a drain did: its start and end by the database's clock, and the number of times it moved that clock.
+    """The course of a drain: its start and end by the database's clock, and the number of times it moved that clock.
 
     `later` is the number of tasks that are due after the end.
     """

@@ -40,7 +40,7 @@ class ConnectionPool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HandlerServices:
-    """What all contexts of a worker share. `pool` is for handlers' own transactions, `session` for everything else."""
+    """The services that all contexts of a worker share. `pool` is for handlers' own transactions, `session` for everything else."""
 
     session: Session
     pool: ConnectionPool

@@ -18,7 +18,7 @@ from rolecall.telemetry import Emitter, EventSink
 
 
 class Callee(Protocol):
-    """What a runner calls for one task."""
+    """The part of a handler that a runner calls for one task."""
 
     @property
     def takes_context(self) -> bool: ...

@@ -61,7 +61,7 @@ def handling_signals(on_signal: Callable[[signal.Signals], object]) -> Iterator[
     """
     loop = asyncio.get_running_loop()
     signal_filter = SignalFilter()
-    # What the thread decided when each signal arrived. A blocked loop calls `hear` much later.
+    # The thread's decision when each signal arrived. A blocked loop calls `hear` much later.
     decisions: deque[bool] = deque()
 
     def decide(number: int) -> bool:

@@ -11,7 +11,7 @@ from rolecall.model.errors import ContractBroken, HandlerError, HandlerMissing, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What an exception means for its task.
+    """The meaning of an exception for its task.
 
     `text`: the stored error. `after` (seconds) and `at`: when to retry, instead of the retry policy. `final`: do
     not retry. `misfit`: the task is for another release of the program. `invalid`: something does not match the

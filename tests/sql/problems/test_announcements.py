@@ -1,4 +1,4 @@
-"""Which changes of problems are announced."""
+"""Announcements of changed problems."""
 
 from __future__ import annotations
 

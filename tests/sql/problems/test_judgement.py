@@ -1,4 +1,4 @@
-"""What counts as a problem, and what does not."""
+"""The limits from which something is a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which systems' code can be read."""
+"""The systems whose code can be read."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class StoredBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPoint:
-    """What finished within `seconds` from `at`; unknown values are None.
+    """The tasks that finished within `seconds` from `at`; unknown values are None.
 
     `retried` counts failed attempts that were not the last of their task. `waiting` is the time from when an attempt
     was due until it started, `running` from then until its end; None if nothing finished. `ready_tasks` and

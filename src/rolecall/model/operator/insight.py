@@ -1,4 +1,4 @@
-"""What operators read about a pool: counts, lists, pauses, a task's history; and the filters for tasks."""
+"""The view of operators on a pool: counts, lists, pauses, a task's history; and the filters for tasks."""
 
 from __future__ import annotations
 

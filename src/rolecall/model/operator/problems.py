@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ProblemKind(StrEnum):
-    """What is wrong, worst first. `rolecall.problems` in the engine describes each kind."""
+    """The current problems, worst first. `rolecall.problems` in the engine describes each kind."""
 
     NO_WORKER = "no_worker"
     NO_HANDLER = "no_handler"

@@ -1,1 +1,1 @@
-"""Who sends a request: tokens, logins, passwords and sessions."""
+"""Identifies the sender of a request: tokens, logins, passwords and sessions."""

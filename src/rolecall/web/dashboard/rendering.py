@@ -39,7 +39,7 @@ FILTERS = {name: getattr(module, name) for module in (errors, formats, settings)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
-    """What every page needs in addition to its own context."""
+    """The values that every page needs in addition to its own context."""
 
     request: Request
     caller: Caller | None = None

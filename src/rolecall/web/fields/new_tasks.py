@@ -42,7 +42,7 @@ class RetryRequest(Body):
 
 
 class DedupeRequest(Body):
-    """What a duplicate does to the existing task. `merge` sets how each field of the payloads is merged."""
+    """The effect of a duplicate on the existing task. `merge` sets how each field of the payloads is merged."""
 
     mode: DedupeMode = "keep"
     scope: DedupeScope | None = None

@@ -43,7 +43,7 @@ class Store:
 
     @property
     def entry(self) -> str | None:
-        """What leads to the store on the platform: its id, otherwise its slug."""
+        """The store's name on the platform: its id, otherwise its slug."""
         return self.platform_store_id or self.slug
 
 

@@ -55,7 +55,7 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bar:
-    """What a row shows, before its times become positions."""
+    """The content of a row, before its times become positions."""
 
     key: str
     depth: int

@@ -32,7 +32,7 @@ STORY_WORDS: Mapping[str, tuple[str, str]] = {
     "triggered": ("Triggered manually", "accent"),
     "unparked": ("Unparked, because its key was free", "warn"),
 }
-# What a person did, the words for it, and the entries of its effects, which the person's entry replaces.
+# A person's action, the words for it, and the entries of its effects, which the person's entry replaces.
 ACTS: Mapping[str, tuple[str, frozenset[str]]] = {
     "retry": ("retried", frozenset({"retried"})),
     "cancel": ("cancelled", frozenset({"cancelled"})),

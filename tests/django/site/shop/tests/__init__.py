@@ -1,1 +1,1 @@
-"""What the app for Django promises, as a project's own tests see it."""
+"""The promises of the app for Django, as a project's own tests see them."""

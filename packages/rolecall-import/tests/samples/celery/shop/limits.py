@@ -1,4 +1,4 @@
-"""What only Celery has."""
+"""Options that only Celery has."""
 
 from __future__ import annotations
 

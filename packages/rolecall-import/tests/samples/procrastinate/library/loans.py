@@ -1,4 +1,4 @@
-"""What is done when books are lent."""
+"""Tasks for lending books."""
 
 from datetime import datetime, timezone
 

@@ -1,4 +1,4 @@
-"""What the mailer does."""
+"""The jobs of the mailer."""
 
 from datetime import date
 
