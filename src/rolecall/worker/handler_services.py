@@ -40,7 +40,7 @@ class ConnectionPool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HandlerServices:
-    """The services that all contexts of a worker share. `pool` is for handlers' own transactions, `session` for everything else."""
+    """The services of all contexts of a worker. `pool` is for transactions of handlers, `session` for the rest."""
 
     session: Session
     pool: ConnectionPool
