@@ -29,6 +29,20 @@ class LogLine:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class HandlerStack:
+    """The stack of a handler that runs, as somebody requested it. The fields are also the columns that are read.
+
+    `at` is the time of the worker's answer, or of the request while `stack` is None because the worker has not
+    answered.
+    """
+
+    attempt: int
+    fence: int
+    at: datetime
+    stack: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
     """Which lines of a task to read: those of an attempt, those from a level, and those after a page.
