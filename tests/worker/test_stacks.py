@@ -24,7 +24,7 @@ async def stack_of(bench: Bench, task_id: int) -> str:
 
 def answer_of(bench: Bench, task_id: int) -> str | None:
     found = run(bench.connection, logs.latest_stack(task_id))
-    return found and found.stack
+    return None if found is None else found.stack
 
 
 async def test_stack_of_an_async_handler_shows_the_coroutines_that_it_awaits(bench: Bench) -> None:
@@ -34,7 +34,7 @@ async def test_stack_of_an_async_handler_shows_the_coroutines_that_it_awaits(ben
         await enough.wait()
 
     @bench.app.task
-    async def work(password: str) -> None:  # noqa: ARG001 - a payload
+    async def work(password: str) -> None:
         await read_page()
 
     (task_id,) = bench.enqueue(work.task(password="hidden value"))
