@@ -18,7 +18,7 @@ declare
         'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_log_lines', 'find_tasks', 'history',
         'key_capacities', 'keys_now', 'latest_stack',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
-        'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
+        'role_progress', 'roles_now', 'scale_target', 'sibling_groups', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
     -- Maintenance duties run in workers and in API servers.
     v_upkeep constant text[] := array[

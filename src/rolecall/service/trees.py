@@ -61,7 +61,7 @@ class Trees:
         claimed = list({task.id: None for task in tasks if task.id in parents or _has_paused(task)})[
             :MOST_WITH_ATTEMPTS
         ]
-        at, groups = await self._database.run(outlines.sibling_groups(folded))
+        at, groups = await self._database.run(outlines.sibling_groups(folded, outline.root.created_at))
         attempts = await self._database.run(insight.attempts_of(claimed))
         return Relatives(at=at, outline=outline, groups=groups, attempts=attempts)
 

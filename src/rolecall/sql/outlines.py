@@ -38,25 +38,18 @@ def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlineP
     )
 
 
-def sibling_groups(parents: Sequence[int]) -> Statement[tuple[datetime, list[SiblingGroup]]]:
-    """Read the children of these tasks by handler and state, the oldest first, and the database's time."""
+def sibling_groups(parents: Sequence[int], since: datetime) -> Statement[tuple[datetime, list[SiblingGroup]]]:
+    """Read the children of these tasks by handler and state, the oldest first, and the database's time.
+
+    All of the children must be newer than `since`.
+    """
     return Statement(
         query=(
-            "select clock.at, siblings.* from (select rolecall.clock() as at) as clock left join lateral ("
-            " select child.parent_id, child.handler, child.state::text, count(*), min(child.created_at),"
-            " min(child.started_at),"
-            " case when bool_and(child.finished_at is not null) then max(child.finished_at) end,"
-            " (array_agg(child.id order by timing.ran desc nulls last, child.id))[1], max(timing.ran)"
-            " from unnest(%s::bigint[]) as given (id)"
-            " cross join lateral ("
-            " select * from rolecall.all_tasks as task where task.parent_id = given.id offset 0) as child"
-            " cross join lateral (select extract(epoch from coalesce(child.finished_at, clock.at)"
-            " - child.started_at)::float8 as ran) as timing"
-            " group by child.parent_id, child.handler, child.state"
-            " order by min(child.id)"
-            ") as siblings on true"
+            "select clock.at, parent_id, handler, state::text, number, created_at, started_at, finished_at, slowest_id,"
+            " slowest_seconds from (select rolecall.clock() as at) as clock"
+            " left join rolecall.sibling_groups(%s::bigint[], %s::timestamptz) on true"
         ),
-        params=(list(parents),),
+        params=(list(parents), since),
         read=lambda rows: (rows[0][0], [_read_group(*row[1:]) for row in rows if row[1] is not None]),
     )
 
