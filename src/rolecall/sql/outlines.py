@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase, SiblingGroup
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedOfGroup, NeedWithin, OutlinePhase, SiblingGroup
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 FEW = 12
+MOST_NEEDS = 500
 PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 
 
@@ -90,6 +91,21 @@ def needs_among(ids: Sequence[int]) -> Statement[list[NeedWithin]]:
     )
 
 
+def needs_of_groups(ids: Sequence[int], parents: Sequence[int]) -> Statement[list[NeedOfGroup]]:
+    """List the needs of these tasks for children of these parents, at most 500 needs in total."""
+    return Statement(
+        query=(
+            "select need.task_id, need.needed_id, needed.parent_id, needed.handler, needed.state::text"
+            " from rolecall.needs_of_tasks(%s::bigint[], %s::int) as need"
+            " cross join lateral ("
+            "select one.parent_id, one.handler, one.state from rolecall.all_tasks as one where one.id = need.needed_id"
+            " offset 0) as needed where needed.parent_id = any(%s::bigint[])"
+        ),
+        params=(list(ids), MOST_NEEDS, list(parents)),
+        read=lambda rows: list(map(_read_need_of_group, rows)),
+    )
+
+
 def ancestors(task_id: int) -> Statement[list[Ancestor]]:
     """List the ancestors of a task, the topmost first."""
     return Statement(
@@ -140,6 +156,13 @@ def _read_group(  # sizes: the columns
 def _read_need(row: Row) -> NeedWithin:
     task_id, needed_id, chain, outcome = row
     return NeedWithin(task_id=task_id, needed_id=needed_id, chain=chain, outcome=outcome and TaskState(outcome))
+
+
+def _read_need_of_group(row: Row) -> NeedOfGroup:
+    task_id, needed_id, parent_id, handler, state = row
+    return NeedOfGroup(
+        task_id=task_id, needed_id=needed_id, parent_id=parent_id, handler=handler, state=TaskState(state)
+    )
 
 
 def _ancestor(task_id: int, handler: str, state: str) -> Ancestor:
