@@ -31,7 +31,7 @@ as $$
             offset 0
         ) as task
     ),
-    -- All children are only counted, without their handlers' names: comparing these would take most of the time.
+    -- By line, because comparing the names of handlers would take most of the time.
     of_line as (
         select n, line_id, state, count(*) as number, min(id) as first_id
         from child
@@ -57,7 +57,9 @@ as $$
             when child.state in ('waiting', 'running') then 2
         end as urgency
         from phase
-        join (select distinct n, handler, unnest(line_ids) as line_id from of_state) as line using (n, handler)
+        join (
+            select distinct n, handler, unnest(line_ids) as line_id from of_state
+        ) as line using (n, handler)
         join child using (n, line_id)
         where phase.number <= p_few or phase.unfolded or child.state in ('failed', 'waiting', 'running')
     ),

@@ -29,8 +29,8 @@ as $$
         where ended.parent_id = any(p_parents) and ended.finished_at >= p_since
             and ended.finished_at < (select rolecall.clock()) + interval '1 hour'
     ),
-    -- By line, because comparing the names of handlers would take most of the time. date_part, because extract
-    -- returns a numeric.
+    -- By line, because comparing the names of handlers would take most of the time; date_part, because
+    -- extract returns a numeric.
     of_line as (
         select parent_id, line_id, state, count(*) as number, min(id) as first_id,
             min(created_at) as created_at, min(started_at) as started_at,
