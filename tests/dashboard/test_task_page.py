@@ -237,7 +237,7 @@ async def test_stack_of_a_running_task_is_shown_with_library_frames_folded(
     task = pool.enqueue("sums", handler="add")
     claim = pool.claim_one()
     pool.value("select rolecall.request_stack(%s)", task)
-    assert "has not answered yet" in (await shown(http, f"/tasks/{task}")).one("section", id="stack").text
+    assert "The worker sends it soon" in (await shown(http, f"/tasks/{task}")).one("section", id="stack").text
 
     frames = ['File "shop/letters.py", line 31, in post', 'File "/usr/lib/python3/ssl.py", line 9, in read']
     line = [

@@ -45,7 +45,10 @@ async def show_handler(view: Reading, name: Name, *, minutes: int = 60, compare:
     try:
         handler = await view.services.handlers.get(name)
     except HandlerNotFound:
-        return await _show_former(view, name, minutes=minutes, compare=compare)
+        former = await _show_former(view, name, minutes=minutes, compare=compare)
+        if former is None:
+            raise
+        return former
     parts = await view.read(
         role=view.services.roles.get(handler.role),
         plots=read_plots(view, PlotScope(role=handler.role, handler=name, minutes=minutes), compare=compare),
@@ -57,12 +60,12 @@ async def show_handler(view: Reading, name: Name, *, minutes: int = 60, compare:
     return view.page("roles/handler.html", handler=handler, spans=SPANS, minutes=minutes, compare=compare, **parts)
 
 
-async def _show_former(view: View, name: str, *, minutes: int, compare: bool) -> Response:
-    """Show a handler without a declaration. Raises HandlerNotFound if nothing of it is stored."""
+async def _show_former(view: View, name: str, *, minutes: int, compare: bool) -> Response | None:
+    """Show a handler without a declaration; None if nothing of it is stored."""
     latest = (await view.services.tasks.list(TaskFilter(handler=name, limit=1))).items
     errors = (await view.services.error_groups.list(ErrorGroupFilter(handler=name, limit=TOP_ERRORS))).items
     if not latest and not errors:
-        raise HandlerNotFound(f"no handler named {name!r}")
+        return None
     role = latest[0].role if latest else None
     parts = (
         {}

@@ -26,7 +26,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyWork:
+class TasksOfKey:
     """A key, and how many tasks wait and run with it."""
 
     key: str
@@ -34,13 +34,13 @@ class KeyWork:
     running: int
 
 
-async def read_keys(view: View, role: str, handler: str) -> list[KeyWork]:
+async def read_keys(view: View, role: str, handler: str) -> list[TasksOfKey]:
     """Return the keys with most tasks, among the newest 500 waiting and the newest 500 running ones."""
     tasks = view.services.tasks
     waiting = await tasks.list(TaskFilter(state="ready", role=role, handler=handler, limit=MOST_WAITING))
     running = await tasks.list(TaskFilter(state="running", role=role, handler=handler, limit=MOST_RUNNING))
     waits, runs = (Counter(task.key for task in page.items if task.key is not None) for page in (waiting, running))
-    return [KeyWork(key=key, waiting=waits[key], running=runs[key]) for key, _ in (waits + runs).most_common(SHOWN)]
+    return [TasksOfKey(key=key, waiting=waits[key], running=runs[key]) for key, _ in (waits + runs).most_common(SHOWN)]
 
 
 async def read_work(view: View, role: str, handler: str | None = None) -> Work:
