@@ -37,3 +37,7 @@ def test_lines_are_printed_with_time_attempt_level_and_logger(cli: Run, task_id:
 
 def test_follow_ends_after_the_lines_of_a_finished_task(cli: Run, task_id: int) -> None:
     assert cli("tasks", "logs", task_id, "--follow").out.count("\n") == 2
+
+
+def test_stack_of_a_task_that_does_not_run_is_not_requested(cli: Run, task_id: int) -> None:
+    assert cli("tasks", "stack", task_id).out == f"task {task_id} does not run\n"

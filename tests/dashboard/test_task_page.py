@@ -229,3 +229,27 @@ async def test_task_without_log_lines_shows_no_log(pool: Engine, http: httpx2.As
     task = pool.enqueue("sums", handler="add")
 
     assert "hidden" in (await shown(http, f"/tasks/{task}")).one("section", id="logs").attributes
+
+
+async def test_stack_of_a_running_task_is_shown_with_library_frames_folded(
+    pool: Engine, http: httpx2.AsyncClient
+) -> None:
+    task = pool.enqueue("sums", handler="add")
+    claim = pool.claim_one()
+    pool.value("select rolecall.request_stack(%s)", task)
+    assert "The worker sends it soon" in (await shown(http, f"/tasks/{task}")).one("section", id="stack").text
+
+    frames = ['File "shop/letters.py", line 31, in post', 'File "/usr/lib/python3/ssl.py", line 9, in read']
+    line = [
+        0,
+        0,
+        20,
+        "rolecall.stack",
+        "\n".join(["Stack (most recent call last):", *(f"  {each}" for each in frames)]),
+    ]
+    part = {"task_id": task, "fence": claim.fence, "attempt": 1, "part": 0, "lines": [line]}
+    pool.value("select rolecall.write_logs(%s)::text", Jsonb([part]))
+
+    section = (await shown(http, f"/tasks/{task}")).one("section", id="stack")
+    assert [each.text for each in section.all("summary")] == ["1 library frame"]
+    assert "shop/letters.py" in section.text

@@ -45,6 +45,24 @@ async def test_child_that_ends_last_is_on_the_critical_path(
     assert [row.all("a")[0].text for row in drawn.all("li", class_="critical")] == [f"add {top}", f"stumble {late}"]
 
 
+async def test_critical_path_continues_through_a_shared_row(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    """The last child needs a folded one, and that needs the first child."""
+    clock.set(START)
+    top = pool.enqueue("sums", handler="add")
+    folded = [{**STUMBLE, "needs": [{"item": 0}]}] * 20
+    children = spread(pool, pool.claim_one(), ADD, ADD, *folded, {**ADD, "needs": [{"item": 21}]})
+    for child in children:
+        clock.advance(seconds=5)
+        pool.complete_task(child)
+
+    drawn = await waterfall(http, top)
+
+    texts = [row.all("a")[0].text for row in drawn.all("li", class_="critical")]
+    assert texts == [f"add {top}", f"add {children[0]}", "stumble × 20", f"add {children[-1]}"]
+
+
 async def test_task_that_waits_for_its_next_attempt_keeps_the_segment_of_its_run(
     pool: Engine, http: httpx2.AsyncClient, clock: Clock
 ) -> None:

@@ -145,6 +145,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
                 "Show each claim of a task: its worker, its times and its outcome.",
             ),
             Verb("logs", "logs.show", "Show the log lines of a task; --follow waits for more."),
+            Verb("stack", "logs.stack", "Show where the handler of a running task is now."),
             Verb("progress", "progress.tree", "Show the progress of a task and everything below it, by phase."),
             Verb(
                 "retry",

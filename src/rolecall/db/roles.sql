@@ -16,9 +16,9 @@ declare
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'count_for_action', 'counts',
         'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_log_lines', 'find_tasks', 'history',
-        'key_capacities', 'keys_now',
+        'key_capacities', 'keys_now', 'latest_stack',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
-        'role_progress', 'roles_now', 'scale_target', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
+        'role_progress', 'roles_now', 'scale_target', 'sibling_groups', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
     -- Maintenance duties run in workers and in API servers.
     v_upkeep constant text[] := array[
@@ -29,7 +29,7 @@ declare
     ];
     v_work constant text[] := array[
         'announce_problems', 'beat', 'claim', 'claim_these', 'deregister_worker', 'finish', 'finish_free', 'finish_here', 'is_work_left', 'issue_token', 'mark_idle', 'next_due', 'next_due_for',
-        'register_worker', 'release', 'renew', 'report_info', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
+        'register_worker', 'release', 'renew', 'report_info', 'requested_stacks', 'run_before_hook', 'run_procedure', 'serve', 'spawn', 'start',
         'tell_intakes', 'tell_process', 'traces_of', 'wake_others', 'write_logs'
     ];
     v_operate constant text[] := array[
@@ -37,7 +37,7 @@ declare
         'complete_chain', 'complete_task', 'concerns', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
         'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
         'keep_answer', 'mark_error_group', 'note_act', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
-        'remove_person', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
+        'remove_person', 'request_stack', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
         'start_bulk_action', 'stop_bulk_action', 'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];

@@ -85,13 +85,18 @@ def message_of(error: BaseException) -> str:
 
 def place_of(frame: FrameType | None) -> str:
     """Return where a running frame is, on one line: the calls since the loop's callback, without our own frames."""
-    innermost_first = reversed(extract_stack(frame, MOST_EXTRACTED)) if frame is not None else ()
-    callback = [*takewhile(lambda each: each.filename not in LOOPS, innermost_first)]
-    frames = _without_ours(reversed(callback))
+    frames = frames_of_callback(frame)
     places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
     if len(places) > 2 * PLACES:
         places = [*places[:PLACES], "...", *places[-PLACES:]]
     return " > ".join(places) or "an unknown place"
+
+
+def frames_of_callback(frame: FrameType | None) -> list[FrameSummary]:
+    """Return the calls since the loop's callback, outermost first, without our own frames."""
+    innermost_first = reversed(extract_stack(frame, MOST_EXTRACTED)) if frame is not None else ()
+    callback = [*takewhile(lambda each: each.filename not in LOOPS, innermost_first)]
+    return without_ours(reversed(callback))
 
 
 def clean_error(text: str) -> str:
@@ -228,14 +233,15 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseExceptio
 
 def _frames(trace: TracebackType | None) -> list[str]:
     """Return the frames of a traceback as lines, without those of Rolecall and of asyncio between them."""
-    frames = StackSummary.from_list(_without_ours(extract_tb(trace, -MOST_EXTRACTED))).format()
+    frames = StackSummary.from_list(without_ours(extract_tb(trace, -MOST_EXTRACTED))).format()
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
         left_out = f"  [{len(frames) - FIRST_FRAMES - LAST_FRAMES} frames are left out]\n"
         frames = [*frames[:FIRST_FRAMES], left_out, *frames[-LAST_FRAMES:]]
     return _lines(frames)
 
 
-def _without_ours(frames: Iterable[FrameSummary]) -> list[FrameSummary]:
+def without_ours(frames: Iterable[FrameSummary]) -> list[FrameSummary]:
+    """Leave out Rolecall's frames, and those of the libraries through which it calls handlers."""
     theirs = [frame for frame in frames if not frame.filename.startswith(OUR_FOLDER)]
     return [*dropwhile(_is_caller, theirs)]
 

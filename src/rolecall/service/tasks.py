@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, cast
 
-from rolecall.client.polling import poll_until_async
+from rolecall.client.polling import pauses, poll_until_async
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import (
     NoFilter,
@@ -23,7 +24,7 @@ from rolecall.model.operator.access import Secret
 from rolecall.model.operator.causes import causes_of
 from rolecall.model.operator.details import TaskDetail
 from rolecall.model.operator.insight import Attempt, BulkAction, BulkOutcome, TaskFilter, TimelineEntry
-from rolecall.model.operator.logs import LogFilter, LogLine
+from rolecall.model.operator.logs import LogFilter, LogLine, StackOutcome, StackReport
 from rolecall.model.operator.pages import Page
 from rolecall.model.operator.why import Why
 from rolecall.model.states import TaskState
@@ -48,6 +49,8 @@ MOST_AT_ONCE = 100_000
 MOST_NAMED = 100
 # A list searches for this long until its page is full.
 SEARCH_SECONDS = 2.0
+# A worker usually answers a request for a stack within a tenth of a second, with a blocked loop within two.
+STACK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,30 @@ class Tasks:
         require_page(which.limit)
         await self._database.run(tasks.get(task_id))
         return await self._database.run(logs.lines(task_id, which))
+
+    async def request_stack(self, task_id: int) -> StackReport:
+        """Ask the worker of a running task for its handler's stack, and wait up to two seconds. Raises TaskNotFound."""
+        event = AuditEvent("tasks.stack", {"id": task_id})
+        outcome = await self._database.act(event, logs.request_stack(task_id))
+        require_existing({task_id: outcome})
+        if outcome == "not_running":
+            return StackReport(task_id=task_id, outcome="not_running")
+        deadline = monotonic() + STACK_SECONDS
+        for pause in pauses():
+            report = await self.stack(task_id)
+            if report.outcome != "requested" or monotonic() > deadline:
+                break
+            await asyncio.sleep(pause)
+        return report
+
+    async def stack(self, task_id: int) -> StackReport:
+        """Return the latest stack of a task's handler that somebody requested. Raises TaskNotFound."""
+        latest = await self._database.run(logs.latest_stack(task_id))
+        if latest is None:
+            await self._database.run(tasks.get(task_id))
+            return StackReport(task_id=task_id, outcome="not_requested")
+        outcome: StackOutcome = "requested" if latest.stack is None else "answered"
+        return StackReport(task_id=task_id, outcome=outcome, attempt=latest.attempt, at=latest.at, stack=latest.stack)
 
     async def detail(self, task_id: int, *, most: int, children_from: str | None = None) -> TaskDetail:
         """Return one task with everything related to it. A payload or result over `most` bytes is left out.

@@ -61,9 +61,11 @@ class Trees:
         claimed = list({task.id: None for task in tasks if task.id in parents or _has_paused(task)})[
             :MOST_WITH_ATTEMPTS
         ]
-        at, groups = await self._database.run(outlines.sibling_groups(folded))
+        at, groups = await self._database.run(outlines.sibling_groups(folded, outline.root.created_at))
+        ids = [*outline.tasks, *(group.slowest_id for group in groups)]
+        needs = await self._database.run(outlines.needs_of_groups(ids, folded)) if folded else []
         attempts = await self._database.run(insight.attempts_of(claimed))
-        return Relatives(at=at, outline=outline, groups=groups, attempts=attempts)
+        return Relatives(at=at, outline=outline, groups=groups, needs=needs, attempts=attempts)
 
 
 def _has_paused(task: TaskSummary) -> bool:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import starmap
 
-from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedWithin, OutlinePhase, SiblingGroup
+from rolecall.model.operator.details import Ancestor, ExpandedPhase, NeedOfGroup, NeedWithin, OutlinePhase, SiblingGroup
 from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.sql.statement import Row, Statement, from_json
 from rolecall.sql.tasks import SUMMARY_COLUMNS, read_summary
 
 FEW = 12
+MOST_NEEDS = 500
 PHASE_COLUMNS = "parent_id, handler, number, first_id, states::text, named"
 
 
@@ -38,25 +39,18 @@ def children(parents: Sequence[int], since: datetime) -> Statement[list[OutlineP
     )
 
 
-def sibling_groups(parents: Sequence[int]) -> Statement[tuple[datetime, list[SiblingGroup]]]:
-    """Read the children of these tasks by handler and state, the oldest first, and the database's time."""
+def sibling_groups(parents: Sequence[int], since: datetime) -> Statement[tuple[datetime, list[SiblingGroup]]]:
+    """Read the children of these tasks by handler and state, the oldest first, and the database's time.
+
+    All of the children must be newer than `since`.
+    """
     return Statement(
         query=(
-            "select clock.at, siblings.* from (select rolecall.clock() as at) as clock left join lateral ("
-            " select child.parent_id, child.handler, child.state::text, count(*), min(child.created_at),"
-            " min(child.started_at),"
-            " case when bool_and(child.finished_at is not null) then max(child.finished_at) end,"
-            " (array_agg(child.id order by timing.ran desc nulls last, child.id))[1], max(timing.ran)"
-            " from unnest(%s::bigint[]) as given (id)"
-            " cross join lateral ("
-            " select * from rolecall.all_tasks as task where task.parent_id = given.id offset 0) as child"
-            " cross join lateral (select extract(epoch from coalesce(child.finished_at, clock.at)"
-            " - child.started_at)::float8 as ran) as timing"
-            " group by child.parent_id, child.handler, child.state"
-            " order by min(child.id)"
-            ") as siblings on true"
+            "select clock.at, parent_id, handler, state::text, number, created_at, started_at, finished_at, slowest_id,"
+            " slowest_seconds from (select rolecall.clock() as at) as clock"
+            " left join rolecall.sibling_groups(%s::bigint[], %s::timestamptz) on true"
         ),
-        params=(list(parents),),
+        params=(list(parents), since),
         read=lambda rows: (rows[0][0], [_read_group(*row[1:]) for row in rows if row[1] is not None]),
     )
 
@@ -94,6 +88,21 @@ def needs_among(ids: Sequence[int]) -> Statement[list[NeedWithin]]:
         query="select task_id, needed_id, whole_chain, outcome::text from rolecall.needs_among(%s::bigint[])",
         params=(list(ids),),
         read=lambda rows: list(map(_read_need, rows)),
+    )
+
+
+def needs_of_groups(ids: Sequence[int], parents: Sequence[int]) -> Statement[list[NeedOfGroup]]:
+    """List the needs of these tasks for children of these parents, at most 500 needs in total."""
+    return Statement(
+        query=(
+            "select need.task_id, need.needed_id, needed.parent_id, needed.handler, needed.state::text"
+            " from rolecall.needs_of_tasks(%s::bigint[], %s::int) as need"
+            " cross join lateral ("
+            "select one.parent_id, one.handler, one.state from rolecall.all_tasks as one where one.id = need.needed_id"
+            " offset 0) as needed where needed.parent_id = any(%s::bigint[])"
+        ),
+        params=(list(ids), MOST_NEEDS, list(parents)),
+        read=lambda rows: list(map(_read_need_of_group, rows)),
     )
 
 
@@ -147,6 +156,13 @@ def _read_group(  # sizes: the columns
 def _read_need(row: Row) -> NeedWithin:
     task_id, needed_id, chain, outcome = row
     return NeedWithin(task_id=task_id, needed_id=needed_id, chain=chain, outcome=outcome and TaskState(outcome))
+
+
+def _read_need_of_group(row: Row) -> NeedOfGroup:
+    task_id, needed_id, parent_id, handler, state = row
+    return NeedOfGroup(
+        task_id=task_id, needed_id=needed_id, parent_id=parent_id, handler=handler, state=TaskState(state)
+    )
 
 
 def _ancestor(task_id: int, handler: str, state: str) -> Ancestor:

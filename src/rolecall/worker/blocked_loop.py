@@ -17,8 +17,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from traceback import FrameSummary
+from types import FrameType
+from typing import Any
 
-from rolecall.model.error_text import place_of
+from rolecall.model.error_text import frames_of_callback, place_of
+from rolecall.model.stack_text import frames_of_coroutine
 
 # Seconds after a signal.
 BLOCKED_AFTER = 1.0
@@ -87,5 +91,15 @@ class SignalThread:
 def blocking_callback(loop: asyncio.AbstractEventLoop, thread: int) -> tuple[str, str]:
     """Return the name of the asyncio task that runs in a loop (for an attempt, its handler), and where it is."""
     task = asyncio.current_task(loop)
-    frame = sys._current_frames().get(thread)  # noqa: SLF001 - the documented way to see another thread
-    return "a callback" if task is None else task.get_name(), place_of(frame)
+    return "a callback" if task is None else task.get_name(), place_of(_frame_of(thread))
+
+
+def frames_of_task(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, thread: int) -> list[FrameSummary]:
+    """Return the calls of an asyncio task, outermost first. Can be called from any thread, and for a blocked loop."""
+    if asyncio.current_task(loop) is task:
+        return frames_of_callback(_frame_of(thread))
+    return frames_of_coroutine(task.get_coro())
+
+
+def _frame_of(thread: int) -> FrameType | None:
+    return sys._current_frames().get(thread)  # noqa: SLF001 - the documented way to see another thread

@@ -20,10 +20,12 @@ from rolecall.worker.local_queue import LocalQueue
 from rolecall.worker.registration import Registration
 from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSession
+from rolecall.worker.stacks import StackReporter
 
 CLOSING_TIME = 2.0
 LAG_CHECK = 0.2
 RESOURCE_CHECK = 1.0
+STACK_CHECK = 1.0
 USUAL_LEASE = 60.0
 
 log = logging.getLogger("rolecall.worker")
@@ -40,6 +42,7 @@ class HeartbeatThread:
         registration: Registration,
         lag: LagWatch,
         resource_monitor: ResourceMonitor,
+        stacks: StackReporter,
         *,
         session: DatabaseSession,
         beat_every: float,
@@ -47,7 +50,12 @@ class HeartbeatThread:
         self._keeper = keeper
         self._session = session
         self._heartbeat = Periodic("Heartbeat", lambda: registration.beat(session), every=beat_every, log=log)
-        self._loops = [self._heartbeat, Periodic("Lag watch", lag.check, every=LAG_CHECK, log=log)]
+        self._stack_check = Periodic("Reporting stacks", stacks.check, every=STACK_CHECK, log=log)
+        self._loops = [
+            self._heartbeat,
+            Periodic("Lag watch", lag.check, every=LAG_CHECK, log=log),
+            self._stack_check,
+        ]
         if resource_monitor.has_threshold:
             self._loops.append(Periodic("Watching resources", resource_monitor.check, every=RESOURCE_CHECK, log=log))
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -64,6 +72,11 @@ class HeartbeatThread:
         """Send a heartbeat at once. Can be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._heartbeat.nudge)
+
+    def report_stacks_now(self) -> None:
+        """Answer requests for stacks at once, if requests are expected. Can be called from any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stack_check.nudge)
 
     async def stop(self) -> None:
         """End the thread. Waits up to CLOSING_TIME seconds for calls in progress."""

@@ -12,10 +12,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import monotonic
+from traceback import FrameSummary
 from typing import TypeVar
 
 from rolecall.model.states import LostReason
 from rolecall.telemetry.context import current
+from rolecall.worker.blocked_loop import frames_of_task
 from rolecall.worker.completer import Completer
 from rolecall.worker.events import WorkerEvents
 from rolecall.worker.in_flight import HeldTask, run_isolated, uncancel_all
@@ -126,6 +128,12 @@ class Slot:
 
     def call_in_thread(self, function: Callable[..., T], *arguments: object) -> Awaitable[T]:
         return self._thread.call(function, *arguments)
+
+    def frames(self, loop: asyncio.AbstractEventLoop, loop_thread: int) -> list[FrameSummary]:
+        """Return the calls of the handler in this process, outermost first. Can be called from any thread."""
+        attempt = self._attempt
+        awaited = [] if attempt is None else frames_of_task(attempt, loop, loop_thread)
+        return awaited + self._thread.frames()
 
     async def _record_start(self, held: HeldTask) -> None:
         reason = await self._completer.record_start(held)

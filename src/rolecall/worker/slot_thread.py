@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import SimpleQueue
+from traceback import FrameSummary
 from typing import TypeVar
 
+from rolecall.model.stack_text import frames_since
 from rolecall.worker.session import ForkGuard
 
 T = TypeVar("T")
@@ -43,6 +46,14 @@ class SlotThread:
         if error is not None:
             raise error
         return result  # type: ignore[return-value]  # what `function` returned
+
+    def frames(self) -> list[FrameSummary]:
+        """Return the calls inside the function that runs; none if none runs. Can be called from any thread."""
+        thread = self._thread
+        if thread is None or thread.ident is None:
+            return []
+        frame = sys._current_frames().get(thread.ident)  # noqa: SLF001 - the documented way to see another thread
+        return frames_since(frame, __file__)
 
     def stop(self) -> None:
         self._calls.put(None)

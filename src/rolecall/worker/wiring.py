@@ -52,6 +52,7 @@ from rolecall.worker.reporting import SUMMARY_EVERY, LogReporter
 from rolecall.worker.resources import ResourceMonitor
 from rolecall.worker.session import DatabaseSessions, ForkGuard
 from rolecall.worker.slot import Slot
+from rolecall.worker.stacks import StackReporter
 from rolecall.worker.subprocess.pool import Processes
 from rolecall.worker.task_logs import TaskLogs
 from rolecall.worker.tracing import TraceLookup
@@ -59,6 +60,7 @@ from rolecall.worker.tracing import TraceLookup
 log = logging.getLogger("rolecall.worker")
 
 SLOT = "slot-"
+STACK = "stack"
 LOOK_EVERY = 30.0
 
 
@@ -258,11 +260,13 @@ class Wiring:
             on_failure=self._on_listener_lost,
         )
         self.lag_watch = LagWatch(self._loop, self.in_flight, self.local_queue, self.renew_session)
+        self.stacks = StackReporter(self.in_flight, self.processes, self.renew_session, self.lag_watch.lag)
         self.heartbeat = HeartbeatThread(
             self.keeper,
             self.registration,
             self.lag_watch,
             self.resource_monitor,
+            self.stacks,
             session=self.renew_session,
             beat_every=options.heartbeat_interval,
         )
@@ -290,11 +294,12 @@ class Wiring:
         return self.listener.is_cut_off
 
     def _catch_up(self) -> None:
-        # Notifications were missed: of new tasks, of tasks that must stop, and of a command.
+        # Notifications were missed: of new tasks, of tasks that must stop, of a command, and of requested stacks.
         self._nudge_producer()
         self.keeper.renew_all_now()
         self.procedure_check.nudge()
         self.heartbeat.beat_now()
+        self._report_stacks()
 
     def _on_listener_lost(self, error: Exception) -> None:
         self.events.emit_error(EventType.NOTIFY_ADAPTER_ERROR, error)
@@ -305,9 +310,18 @@ class Wiring:
         if worker_id in {"", str(self.registration.worker_id)}:
             self.keeper.renew_all_now()
 
-    def _on_command_notification(self, worker_id: str) -> None:
-        if worker_id == str(self.registration.worker_id):
+    def _on_command_notification(self, payload: str) -> None:
+        worker_id, _, subject = payload.partition(" ")
+        if worker_id != str(self.registration.worker_id):
+            return
+        if subject == STACK:
+            self._report_stacks()
+        else:
             self.heartbeat.beat_now()
+
+    def _report_stacks(self) -> None:
+        self.stacks.expect_requests()
+        self.heartbeat.report_stacks_now()
 
     def _condition(self) -> Condition:
         return replace(self.resource_monitor.condition(), following=self.commands.command)
@@ -315,6 +329,8 @@ class Wiring:
     def _on_command(self, command: WorkerCommand | None) -> None:
         if command is not self.commands.command:
             self._loop.call_soon_threadsafe(self._follow, command)
+        if self.transport.reach in {Reach.NOTHING, Reach.PROCESS} or self.listener.is_cut_off:
+            self._report_stacks()  # requests are not announced
 
     def _follow(self, command: WorkerCommand | None) -> None:
         self.commands.follow(command)

@@ -1,4 +1,4 @@
-"""`rolecall tasks logs`: show the log lines of a task, and follow a running one."""
+"""`rolecall tasks logs` and `rolecall tasks stack`: the log lines of a task, and the stack of a running one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer import Argument, Option
 from rolecall.cli.output import print_line
 from rolecall.cli.shell import Shell
 from rolecall.config.logs import LogLevel
-from rolecall.model.operator.logs import LogFilter, LogLine
+from rolecall.model.operator.logs import LogFilter, LogLine, StackReport
 from rolecall.model.operator.pages import Page
 from rolecall.service.services import Services
 
@@ -35,6 +35,17 @@ def show(
         return
     page = shell.call(lambda services: services.tasks.logs(task_id, which))
     shell.show(page, lambda: _print_page(page))
+
+
+def stack(shell: Shell, task_id: Annotated[int, Argument(metavar="ID", help="The id of the task.")]) -> None:
+    report = shell.call(lambda services: services.tasks.request_stack(task_id))
+    shell.show(report, lambda: print_line(_text_of(report)))
+
+
+def _text_of(report: StackReport) -> str:
+    if report.outcome == "not_running":
+        return f"task {report.task_id} does not run"
+    return report.stack or "the worker has not answered yet"
 
 
 async def _follow(shell: Shell, services: Services, task_id: int, which: LogFilter) -> None:

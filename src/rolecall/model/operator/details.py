@@ -116,6 +116,17 @@ class NeedWithin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NeedOfGroup:
+    """A need for a folded child of `parent_id`, which belongs to the group of its handler and state."""
+
+    task_id: int
+    needed_id: int
+    parent_id: int
+    handler: str
+    state: TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ancestor:
     """A task above another one in its tree."""
 
@@ -173,11 +184,14 @@ class Relatives:
     """A task with its descendants and its chain, as of `at` on the database's clock.
 
     `groups` are the children of the phases that are folded, and `attempts` those of tasks that are shown individually.
+    `needs` are those of tasks that are shown individually, and of the slowest task of each group, for siblings of
+    folded children.
     """
 
     at: datetime
     outline: Outline
     groups: Sequence[SiblingGroup]
+    needs: Sequence[NeedOfGroup]
     attempts: Mapping[int, Sequence[Attempt]]
 
 

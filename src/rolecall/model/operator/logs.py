@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, get_args
 
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
+StackOutcome = Literal["answered", "requested", "not_running", "not_requested"]
 LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
 # The numbers of the standard library; nothing is logged at the level `off`.
 NUMBERS: dict[str, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40, "off": 1_000}
@@ -27,6 +28,35 @@ class LogLine:
     level: int
     logger: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerStack:
+    """The stack of a handler that runs, as somebody requested it. The fields are also the columns that are read.
+
+    `at` is the time of the worker's answer, or of the request while `stack` is None because the worker has not
+    answered.
+    """
+
+    attempt: int
+    fence: int
+    at: datetime
+    stack: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackReport:
+    """The latest request for a handler's stack, with the attempt and the time of the answer.
+
+    `requested` means that the worker has not answered. The other fields are None for `not_running` and
+    `not_requested`.
+    """
+
+    task_id: int
+    outcome: StackOutcome
+    attempt: int | None = None
+    at: datetime | None = None
+    stack: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from rolecall.model.audit import Actor
 from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.operator.access import Caller, Scope
 from rolecall.model.operator.insight import BulkAction, BulkOutcome
+from rolecall.model.operator.logs import StackReport
 from rolecall.model.states import TaskState
 from rolecall.service.services import Services
 from rolecall.web.dependencies import Operates
@@ -89,6 +90,15 @@ async def retry_task(task_id: PathId, services: Operates) -> Outcome:
 async def cancel_task(task_id: PathId, services: Operates) -> Outcome:
     """Cancel a task, including everything open below it. For a running task, cancellation is only requested."""
     return Outcome(id=task_id, outcome=await services.tasks.cancel_one(task_id))
+
+
+@router.post("/{task_id:int}/stack")
+async def request_stack(task_id: PathId, services: Operates) -> StackReport:
+    """Ask the worker of a running task for the current stack of its handler, and wait up to two seconds for it.
+
+    If the outcome is `requested`, the stack can be read later.
+    """
+    return await services.tasks.request_stack(task_id)
 
 
 @router.post("/{task_id:int}/complete", responses=refuses(409))

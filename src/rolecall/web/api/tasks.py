@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 
 from rolecall.model.operator.history import History
 from rolecall.model.operator.insight import Attempt, RoleCount, TaskFilter, TimelineEntry
-from rolecall.model.operator.logs import LogFilter, LogLevel, LogLine
+from rolecall.model.operator.logs import LogFilter, LogLevel, LogLine, StackReport
 from rolecall.model.operator.pages import Page
 from rolecall.model.operator.why import Why
 from rolecall.model.tasks import Enqueued, Needed, TreeNode
@@ -123,6 +123,12 @@ async def get_logs(  # sizes: the filters
     """Return the log lines of a task's attempts, oldest first. The last page has a cursor too, for later lines."""
     which = LogFilter(attempt=attempt, level=level, cursor=cursor, limit=limit, last=last)
     return await services.tasks.logs(task_id, which)
+
+
+@router.get("/{task_id:int}/stack")
+async def get_stack(task_id: PathId, services: Reads) -> StackReport:
+    """Return the latest stack of the task's handler that somebody requested."""
+    return await services.tasks.stack(task_id)
 
 
 @router.get("/{task_id:int}/tree")

@@ -20,6 +20,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, partial
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection
@@ -29,6 +30,7 @@ from rolecall.app.handlers import Extra, HandlerDefinition, HandlerSettings, def
 from rolecall.model.error_text import Scrub
 from rolecall.model.outcomes import NoResult
 from rolecall.model.redaction import redact_text
+from rolecall.model.stack_text import frames_since, places_of
 from rolecall.sql.encoding import encode_result
 from rolecall.telemetry.context import current
 from rolecall.telemetry.tracing import Arrives
@@ -57,17 +59,19 @@ from rolecall.worker.verdicts import judge
 MARK = "ROLECALL_PROCESS"
 PRINTED = "rolecall.stdout"
 LONGEST_REST = 4_096
+STACK_THREAD = "rolecall-stacks"
 # The functions whose modules are imported.
 IMPORTED: set[Address] = set()
 Variables = list[tuple[Any, object]]
 
 
-def serve(connection: Connection, *, parent: int, log_level: int) -> None:
+def serve(connection: Connection, stacks: Connection, *, parent: int, log_level: int) -> None:
     os.environ[MARK] = str(os.getpid())
     del sys.argv[1:]
     end_with_parent(parent)
     _leave_stopping_to_the_worker()
     fork_guard = ForkGuard()
+    threading.Thread(target=_report_stacks, args=(stacks,), name=STACK_THREAD, daemon=True).start()
     wire = Wire(connection)
     _log_over(wire, log_level)
     printed = Printed(sys.stdout, wire)
@@ -227,6 +231,16 @@ def _definition(address: Address, handler: str, *, strict: bool) -> HandlerDefin
     function: Callable[..., Any] = found  # type: ignore[assignment]  # the worker has seen that it is one
     extra: Extra = "forbid" if strict else "ignore"
     return define(function, handler, HandlerSettings(process=True, extra=extra))
+
+
+def _report_stacks(connection: Connection) -> None:
+    """Answer each request of the worker, which is a number, with the calls of the main thread."""
+    main_thread = threading.main_thread().ident or 0
+    with suppress(EOFError, OSError):  # the worker has ended
+        while True:
+            number = connection.recv()
+            frame = sys._current_frames().get(main_thread)  # noqa: SLF001 - the documented way to see another thread
+            connection.send((number, places_of(frames_since(frame, __file__))))
 
 
 def _leave_stopping_to_the_worker() -> None:

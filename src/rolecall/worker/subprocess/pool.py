@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
 from rolecall.model.errors import HandlerError, InvalidDeclaration
+from rolecall.model.stack_text import Place
 from rolecall.sql.encoding import read_result
 from rolecall.telemetry.logs import lowest_level
 from rolecall.worker.program import Handler
@@ -49,6 +50,7 @@ T = TypeVar("T")
 
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
+ANSWERS_WITHIN = 1.0
 # The worker's own path comes first, so that both import the same `rolecall`.
 START = """\
 import sys
@@ -59,7 +61,8 @@ try:
 except EOFError:
     sys.exit()  # the worker has ended
 from rolecall.worker.subprocess.child import serve
-serve(connection, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
+stacks = Connection(int(sys.argv[4]))
+serve(connection, stacks, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
 """
 
 
@@ -137,12 +140,17 @@ class Processes:
             yield child
         finally:
             try:
+                child.task_id = None
                 if child.is_idle:
                     self._idle.append(child)
                 else:
                     await child.end()
             finally:
                 self._busy.remove(child)
+
+    def process_of(self, task_id: int) -> HandlerProcess | None:
+        """Return the process that runs a task's handler. Can be called from any thread."""
+        return next((child for child in tuple(self._busy) if child.task_id == task_id), None)
 
     async def close(self) -> None:
         for child in self._busy:
@@ -171,6 +179,9 @@ class HandlerProcess:
         self._thread = SlotThread(name, fork_guard)
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._stacks: Connection | None = None
+        self._stack_requests = 0
+        self.task_id: int | None = None
         self._is_killed = False
         self._has_request = False
 
@@ -193,6 +204,25 @@ class HandlerProcess:
             raise
         self._has_request = False
         return answer
+
+    def places(self) -> list[Place] | None:
+        """Return the places of the calls that run in the process, outermost first; None if it does not answer.
+
+        Can be called from any thread, but only from one at a time.
+        """
+        if self._stacks is None:
+            return None
+        self._stack_requests += 1
+        try:
+            self._stacks.send(self._stack_requests)
+            while self._stacks.poll(ANSWERS_WITHIN):
+                number, places = self._stacks.recv()
+                if number == self._stack_requests:  # not the late answer to an earlier request
+                    found: list[Place] = places
+                    return found
+        except (EOFError, OSError):  # the process has ended
+            pass
+        return None
 
     def kill(self) -> None:
         """Kill the process now, or as soon as it has started."""
@@ -218,10 +248,12 @@ class HandlerProcess:
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()
-        arguments = [theirs.fileno(), os.getpid(), lowest_level(), self._name]
+        self._stacks, their_stacks = Pipe()
+        descriptors = [theirs.fileno(), their_stacks.fileno()]
+        arguments = [theirs.fileno(), os.getpid(), lowest_level(), their_stacks.fileno(), self._name]
         command = [sys.executable, "-c", START, *map(str, arguments)]
-        with theirs:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        with theirs, their_stacks:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=descriptors)
         self._connection = ours
         if self._is_killed:
             self._process.kill()
@@ -229,8 +261,9 @@ class HandlerProcess:
         return ours
 
     def _end(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        for connection in (self._connection, self._stacks):
+            if connection is not None:
+                connection.close()
         if self._process is not None:
             _exit_code(self._process)
 
@@ -251,6 +284,7 @@ class InProcess:
             strict=self._strict,
             carried=self._processes.pickle_variables(),
         )
+        process.task_id = context.task.id
         answer = await process.request(request)
         if isinstance(answer, ErrorAnswer):
             raise RaisedElsewhere(answer.verdict)

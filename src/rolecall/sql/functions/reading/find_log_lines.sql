@@ -21,7 +21,7 @@ as $$
             line.value ->> 3 as logger, line.value ->> 4 as message
         from rolecall.task_logs as part
         cross join lateral jsonb_array_elements(part.lines) as line
-        where part.task_id = p_id
+        where part.task_id = p_id and part.part > 0
             and (p_filter -> 'attempt' is null or part.attempt = (p_filter ->> 'attempt')::int)
             and (p_filter -> 'level' is null or (line.value ->> 2)::int >= (p_filter ->> 'level')::int)
             and (

@@ -14,13 +14,8 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-    with child as (
-        select parent.n, parent.id as parent_id, line.handler, task.id, task.state,
-            parent.id = p_unfolded_parent and line.handler = p_unfolded_handler as unfolded,
-            case
-                when task.state = 'failed' then 1
-                when task.state in ('waiting', 'running') then 2
-            end as urgency
+    with child as materialized (
+        select parent.n, task.id, task.line_id, task.state
         from unnest(p_parents) with ordinality as parent (id, n)
         cross join lateral (
             select open.id, open.line_id,
@@ -35,38 +30,66 @@ as $$
                 and ended.finished_at < (select rolecall.clock()) + interval '1 hour'
             offset 0
         ) as task
-        join rolecall.lines as line on line.id = task.line_id
     ),
-    numbered as (
-        select *, count(*) over phase as number,
-            row_number() over (
-                phase order by urgency, array_position('{waiting,running,pending,blocked,cancelled}', state),
-                id
-            ) as place,
-            row_number() over (partition by n, handler, urgency order by state desc, id) as place_of_urgency
+    -- By line, because comparing the names of handlers would take most of the time.
+    of_line as (
+        select n, line_id, state, count(*) as number, min(id) as first_id
         from child
-        window phase as (partition by n, handler)
+        group by n, line_id, state
+    ),
+    of_state as (
+        select of_line.n, line.handler, of_line.state, sum(of_line.number)::int as number,
+            min(of_line.first_id) as first_id, array_agg(of_line.line_id) as line_ids
+        from of_line
+        join rolecall.lines as line on line.id = of_line.line_id
+        group by of_line.n, line.handler, of_line.state
     ),
     phase as (
-        select n, parent_id, handler, number::int as number, min(id) as first_id,
-            coalesce(array_agg(id order by number > p_few and state = 'failed' desc, id) filter (where case
-                when number <= p_few then true when unfolded then place <= 30 else urgency is not null
-                    and place_of_urgency <= 3
-            end), '{}') as named
-        from numbered
-        group by n, parent_id, handler, number
+        select n, handler, sum(number)::int as number, min(first_id) as first_id,
+            jsonb_object_agg(state, number) as states,
+            (p_parents[n] = p_unfolded_parent and handler = p_unfolded_handler) is true as unfolded
+        from of_state
+        group by n, handler
+    ),
+    candidate as (
+        select phase.first_id, phase.number, phase.unfolded, child.id, child.state, case
+            when child.state = 'failed' then 1
+            when child.state in ('waiting', 'running') then 2
+        end as urgency
+        from phase
+        join (
+            select distinct n, handler, unnest(line_ids) as line_id from of_state
+        ) as line using (n, handler)
+        join child using (n, line_id)
+        where phase.number <= p_few or phase.unfolded or child.state in ('failed', 'waiting', 'running')
+    ),
+    ranked as (
+        select *,
+            row_number() over (
+                partition by first_id
+                order by case when unfolded then urgency end, case
+                    when unfolded
+                        then array_position('{waiting,running,pending,blocked,cancelled}', state)
+                end, id
+            ) as place,
+            row_number() over (partition by first_id, urgency order by state desc, id) as place_of_urgency
+        from candidate
+    ),
+    chosen as (
+        select first_id, array_agg(id order by number > p_few and state = 'failed' desc, id) as named
+        from ranked
+        where case
+            when number <= p_few then true when unfolded then place <= 30 else place_of_urgency <= 3
+        end
+        group by first_id
     )
-    select phase.parent_id, phase.handler, phase.number, phase.first_id, counted.states,
+    select p_parents[phase.n], phase.handler, phase.number, phase.first_id, phase.states,
         case
-            when sum(cardinality(phase.named)) over (order by phase.n, phase.first_id) <= p_left
-                then phase.named
+            when sum(coalesce(cardinality(chosen.named), 0)) over (order by phase.n, phase.first_id) <= p_left
+                then coalesce(chosen.named, '{}')
             else '{}'
         end
     from phase
-    join (
-        select n, handler, jsonb_object_agg(state, number) as states
-        from (select n, handler, state, count(*) as number from child group by n, handler, state) as of_state
-        group by n, handler
-    ) as counted using (n, handler)
+    left join chosen using (first_id)
     order by phase.n, phase.first_id
 $$;

@@ -2,18 +2,20 @@
 
 Children of one handler and state share a row if the outline folds them. The critical path consists of the rows that
 determine the end: from each task to its next one in the chain and to the child that ends last, and from there back to
-the tasks that it needs.
+the tasks that it needs. The slowest child of a row that several share stands for the others: its needs are those of the
+row.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from rolecall.model.operator.details import Outline, Relatives, SiblingGroup
+from rolecall.model.operator.details import Relatives, SiblingGroup
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.drawing.tree_picture import Item, PhaseItem, TaskItem, items_of, key_of_phase, key_of_task
 from rolecall.web.dashboard.formats import count, duration
@@ -69,7 +71,7 @@ def draw_waterfall(relatives: Relatives) -> Waterfall | None:
     bars = list(_bars(relatives))
     if len(bars) < 2:  # noqa: PLR2004 - the task itself and a relative
         return None
-    critical = _critical_keys(relatives.outline, bars)
+    critical = _critical_keys(relatives, bars)
     start, end = min(bar.whole[0] for bar in bars), max(bar.whole[1] for bar in bars)
     shown = _most_important(bars, critical)
     here = key_of_task(relatives.outline.root.id)
@@ -118,29 +120,45 @@ def _key_of_group(group: SiblingGroup) -> str:
     return f"{key_of_phase(group.parent_id, group.handler)}:{group.state}"
 
 
-def _critical_keys(outline: Outline, bars: Sequence[_Bar]) -> set[str]:
+def _critical_keys(relatives: Relatives, bars: Sequence[_Bar]) -> set[str]:
     """Return the keys of the rows that determine the end."""
     ends = {bar.key: bar.whole[1] for bar in bars}
-    root = items_of(outline)
-    found = {key_of_task(task.id) for task in outline.preceding}
-    _add_critical(root, outline, ends, found)
+    root = items_of(relatives.outline)
+    found = {key_of_task(task.id) for task in relatives.outline.preceding}
+    _add_critical(root, _needed_keys(relatives, ends), ends, found)
     return found
 
 
-def _add_critical(item: TaskItem, outline: Outline, ends: Mapping[str, datetime], found: set[str]) -> None:
+def _needed_keys(relatives: Relatives, ends: Mapping[str, datetime]) -> dict[str, set[str]]:
+    """Return the keys of the rows that each row needs."""
+    group_of = {group.slowest_id: _key_of_group(group) for group in relatives.groups}
+    pairs = [(need.task_id, key_of_task(need.needed_id)) for need in relatives.outline.needs]
+    for need in relatives.needs:
+        own = key_of_task(need.needed_id)
+        shared = f"{key_of_phase(need.parent_id, need.handler)}:{need.state}"
+        pairs.append((need.task_id, own if own in ends else shared))
+    needed = defaultdict[str, set[str]](set)
+    for task_id, key in pairs:
+        own = key_of_task(task_id)
+        needed[own if own in ends else group_of.get(task_id, own)].add(key)
+    return needed
+
+
+def _add_critical(
+    item: TaskItem, needed: Mapping[str, set[str]], ends: Mapping[str, datetime], found: set[str]
+) -> None:
     found.add(item.key)
     continuations = [below for below in item.below if isinstance(below, TaskItem) and below.continues]
     children = {key: below for below in item.below if not below.continues for key in _keys_of(below, ends)}
     for below in continuations:
-        _add_critical(below, outline, ends, found)
+        _add_critical(below, needed, ends, found)
     key = max(children, key=ends.__getitem__, default=None)
     while key is not None and key not in found:
         found.add(key)
         child = children[key]
         if isinstance(child, TaskItem):
-            _add_critical(child, outline, ends, found)
-        needed = {key_of_task(need.needed_id) for need in outline.needs if key_of_task(need.task_id) == key}
-        key = max(needed & children.keys(), key=ends.__getitem__, default=None)
+            _add_critical(child, needed, ends, found)
+        key = max(needed.get(key, set()) & children.keys(), key=ends.__getitem__, default=None)
 
 
 def _keys_of(item: Item, ends: Mapping[str, datetime]) -> list[str]:

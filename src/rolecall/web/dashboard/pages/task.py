@@ -15,8 +15,9 @@ from fastapi import Form, Query, Response
 from rolecall.model.error_text import LONGEST_ERROR
 from rolecall.model.errors import InvalidTask, TaskNotFound
 from rolecall.model.operator.details import TaskDetail
-from rolecall.model.operator.logs import LogFilter
+from rolecall.model.operator.logs import LogFilter, StackReport
 from rolecall.model.operator.why import CauseKind, Why
+from rolecall.model.states import TaskState
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.api.task_actions import DECADE, WEEK
 from rolecall.web.dashboard.drawing.waterfall import Waterfall, draw_waterfall
@@ -32,8 +33,9 @@ from rolecall.web.dashboard.presenters.task import (
     waiting_seconds,
 )
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import Operating, Reading, View
+from rolecall.web.dashboard.view import Operating, Reading, View, redirect
 from rolecall.web.fields.parameters import LARGEST_ID, PathId
+from rolecall.web.http.requests import root_of
 
 router = Pages()
 
@@ -78,6 +80,7 @@ async def _show(view: View, task_id: int, *, whole: bool, children: str | None, 
     parts = await view.read(
         why=_find_why(view, detail.task),
         log=_read_log(view, detail.task, attempt),
+        stack=_read_stack(view, detail.task),
         waterfall=_draw_waterfall(view, detail),
     )
     why = parts["why"]
@@ -111,6 +114,16 @@ async def _read_log(view: View, task: TaskSummary, attempt: int | None) -> TaskL
         attempt=attempt,
         attempts=task.attempt,
     )
+
+
+async def _read_stack(view: View, task: TaskSummary) -> StackReport | None:
+    if task.state is not TaskState.RUNNING:
+        return None
+    try:
+        report = await view.services.tasks.stack(task.id)
+    except TaskNotFound:  # deleted meanwhile
+        return None
+    return report if report.attempt == task.attempt else None
 
 
 async def _draw_waterfall(view: View, detail: TaskDetail) -> Waterfall | None:
@@ -151,6 +164,15 @@ async def cancel(view: Operating, task_id: PathId) -> Response:
     return view.done(
         f"The cancellation of task {task_id} is requested." if running else f"Task {task_id} is cancelled."
     )
+
+
+@router.post("/tasks/{task_id:int}/stack")
+async def request_stack(view: Operating, task_id: PathId) -> Response:
+    """Ask the worker of a running task for the current stack of its handler, and wait up to two seconds for it."""
+    report = await view.services.tasks.request_stack(task_id)
+    if report.outcome == "not_running":
+        return view.done(f"Task {task_id} does not run any more.", tone="info")
+    return redirect(f"{root_of(view.request.scope)}/tasks/{task_id}#stack")
 
 
 @router.post("/tasks/{task_id:int}/trigger")

@@ -1,7 +1,8 @@
-"""The tasks on the pages of a role and of a handler: those that have run longest, and the latest ones."""
+"""The tasks on the pages of a role and of a handler: those that have run longest, the latest ones, and their keys."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.view import View
 
 MOST_RUNNING = 500
+MOST_WAITING = 500
 SHOWN = 10
 LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -21,6 +23,24 @@ class Work:
 
     running: Sequence[TaskSummary]
     latest: Sequence[TaskSummary]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksOfKey:
+    """A key, and how many tasks wait and run with it."""
+
+    key: str
+    waiting: int
+    running: int
+
+
+async def read_keys(view: View, role: str, handler: str) -> list[TasksOfKey]:
+    """Return the keys with most tasks, among the newest 500 waiting and the newest 500 running ones."""
+    tasks = view.services.tasks
+    waiting = await tasks.list(TaskFilter(state="ready", role=role, handler=handler, limit=MOST_WAITING))
+    running = await tasks.list(TaskFilter(state="running", role=role, handler=handler, limit=MOST_RUNNING))
+    waits, runs = (Counter(task.key for task in page.items if task.key is not None) for page in (waiting, running))
+    return [TasksOfKey(key=key, waiting=waits[key], running=runs[key]) for key, _ in (waits + runs).most_common(SHOWN)]
 
 
 async def read_work(view: View, role: str, handler: str | None = None) -> Work:

@@ -75,6 +75,7 @@ TELLINGS: Mapping[str, Telling] = {
     "tasks.fail": Telling("failed", "task", "id", TASK),
     "tasks.trigger": Telling("triggered", "task", "ids", TASK),
     "tasks.token": Telling("created a token for", "task", "id", TASK, lambda detail: f"valid {_for(detail)}"),
+    "tasks.stack": Telling("requested the stack of", "task", "id", TASK),
     "tasks.complete_by_token": Telling("completed a task with a token"),
     "tasks.fail_by_token": Telling("failed a task with a token"),
     "chains.complete": Telling("completed", "chain", "id", CHAIN),

@@ -206,7 +206,9 @@ def _while_open(task: TaskSummary) -> list[TaskAction]:
     if task.is_finished:
         return []
     soon = [TaskAction(label="Run now", path="trigger", icon="play", tone="primary")]
+    running = [TaskAction(label="Show stack", path="stack", icon="list")]
     return [
+        *(running if task.state is TaskState.RUNNING else []),
         *(soon if task.status in {"scheduled", "retrying"} else []),
         TaskAction(label="Complete…", path="complete", icon="check", needs_words=True),
         TaskAction(label="Fail…", path="fail", icon="warn", needs_words=True),
