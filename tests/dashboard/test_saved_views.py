@@ -51,7 +51,9 @@ async def test_view_is_renamed_and_deleted_after_a_question(pool: Engine, http: 
 
 async def test_rejected_view_is_explained_above_the_list(pool: Engine, http: httpx2.AsyncClient) -> None:
     for name in ("late", "late"):
-        answer = await http.post("/views", data={"name": name, "query": "age>1h"}, headers={"referer": "http://test/tasks"})
+        answer = await http.post(
+            "/views", data={"name": name, "query": "age>1h"}, headers={"referer": "http://test/tasks"}
+        )
 
     assert answer.headers["location"] == "/tasks"
     http.cookies.update(answer.cookies)

@@ -88,7 +88,8 @@ def write_query_with_ages(which: TaskFilter, typed: str) -> str:
     """
     found = [(word, CONDITION.fullmatch(word)) for word in _words(typed)]
     ages = {TIMES["created"][age[3] == ">"]: word for word, age in found if age is not None and age[1] == "age"}
-    rest = write_query(replace(which, **dict.fromkeys(ages)))
+    others: Mapping[str, Any] = dict.fromkeys(ages)
+    rest = write_query(replace(which, **others))
     return " ".join([rest, *ages.values()] if rest else ages.values())
 
 

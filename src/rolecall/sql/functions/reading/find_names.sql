@@ -1,5 +1,6 @@
--- Finds things by a part of their names, ignoring case, for suggestions. The kinds are role, handler, schedule,
--- worker and key. Workers are also found by their ids. A key must begin with the text, as its index requires.
+-- Finds things by a part of their names, ignoring case, for suggestions. The kinds are role, handler,
+-- schedule, worker and key. Workers are also found by their ids. A key must begin with the text, as its index
+-- requires.
 -- returns: up to `p_limit` rows per kind: names that begin with the text first; the id if things of the kind
 -- have one
 create or replace function rolecall.find_names(p_kinds text[], p_text text, p_limit int)
@@ -21,7 +22,8 @@ as $$
         from rolecall.schedules as schedule
         where 'schedule' = any(p_kinds)
         union all
-        select 'worker', worker.id, worker.name, strpos(lower(concat_ws(' ', worker.id, worker.name)), lower(p_text))
+        select 'worker', worker.id, worker.name,
+            strpos(lower(concat_ws(' ', worker.id, worker.name)), lower(p_text))
         from rolecall.workers as worker
         where 'worker' = any(p_kinds) and worker.stopped_at is null
         union all
@@ -35,7 +37,8 @@ as $$
         )
     ),
     ranked as (
-        select named.*, row_number() over (partition by named.kind order by named.place > 1, named.name) as rank
+        select named.*,
+            row_number() over (partition by named.kind order by named.place > 1, named.name) as rank
         from named
         where named.place > 0
     )
