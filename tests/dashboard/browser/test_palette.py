@@ -67,21 +67,23 @@ async def test_search_field_completes_conditions_and_values_by_keyboard(pool: En
 
 
 async def test_saved_view_is_found_in_the_list_and_in_the_palette(pool: Engine, visit: Visit) -> None:
+    """Its name is shown as text, whatever it contains."""
     page = await visit("/tasks?state=failed")
     walker = Walker(page=page, pool=pool)
     await page.get_by_text("Save this view").click()
-    await walker.fill("Name", "Failures")
+    await walker.fill("Name", "<b>Failures</b>")
     await press(page, "Enter")
-    await walker.sees_message("Saved the view “Failures”.")
+    await walker.sees_message("Saved the view “<b>Failures</b>”.")
     assert walker.did() == ("views.save", "dashboard")
     await walker.go("/")
 
     await press(page, "Control+k")
     await page.keyboard.type("failu")
+    await expect(page.get_by_role("option", name="<b>Failures</b> saved view")).to_be_visible()
     await press(page, "Enter")
 
     await page.wait_for_url("**/tasks?q=state%3Afailed")
-    await expect(page.get_by_role("link", name="Failures")).to_have_attribute("aria-current", "true")
+    await expect(page.get_by_role("link", name="<b>Failures</b>")).to_have_attribute("aria-current", "true")
 
 
 async def test_task_list_works_without_scripts(pool: Engine, visit: Visit) -> None:

@@ -97,7 +97,7 @@ function combobox(field, list, typed, choose, first = -1) {
     const address = `${field.dataset.suggests}?${new URLSearchParams({ text: typed() })}`;
     // Without a session, the answer is the login page.
     const found = await fetch(address, { signal }).then((answer) => (answer.ok ? answer.json() : [])).catch(() => []);
-    if (!signal.aborted) show(found);
+    if (!signal.aborted && document.activeElement === field) show(found);
   }
 
   function show(found) {
