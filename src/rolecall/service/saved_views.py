@@ -1,7 +1,7 @@
 """Saved views: queries of tasks under a name, and suggestions of names.
 
 Views belong to the pool, not to a person. Whoever handles the next incident finds them, callers without a name (the
-local token, a terminal) can save them too, and the audit log tells who changed them. This is why changing them needs
+local token, a terminal) can save them too, and the audit log names who changed them. This is why changing them needs
 the same right as other changes, and why their number is limited for all together.
 """
 
