@@ -678,6 +678,23 @@ CREATE TABLE rolecall.requests (
     location text,
     body text NOT NULL
 );
+CREATE TABLE rolecall.saved_views (
+    id bigint NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    query text NOT NULL,
+    saved_by text NOT NULL,
+    saved_at timestamp with time zone NOT NULL,
+    CONSTRAINT name_is_short CHECK (((length(name) >= 1) AND (length(name) <= 60))),
+    CONSTRAINT query_is_short CHECK (((length(query) >= 1) AND (length(query) <= 1000)))
+);
+ALTER TABLE rolecall.saved_views ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rolecall.saved_views_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    MAXVALUE 9007199254740991
+    CACHE 1
+);
 CREATE TABLE rolecall.schedule_runs (
     id bigint NOT NULL,
     schedule_id bigint NOT NULL,
@@ -861,6 +878,10 @@ ALTER TABLE ONLY rolecall.retention
     ADD CONSTRAINT retention_pkey PRIMARY KEY (kind);
 ALTER TABLE ONLY rolecall.roles
     ADD CONSTRAINT roles_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY rolecall.saved_views
+    ADD CONSTRAINT saved_views_name_key UNIQUE (name);
+ALTER TABLE ONLY rolecall.saved_views
+    ADD CONSTRAINT saved_views_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.schedule_runs
     ADD CONSTRAINT schedule_runs_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY rolecall.schedules

@@ -55,6 +55,7 @@ def furnish_hostile(engine: Engine) -> Scenery:
     _event(engine)
     # Functions reject this pattern, because it has a star before its end.
     engine.rows("update rolecall.keys set capacity = 2 where key = %s", HOSTILE)
+    engine.rows("select rolecall.save_view(%s, %s, %s, 100)", HOSTILE[:60], HOSTILE, HOSTILE)
     return Scenery(
         task_id=running,
         chain_id=chain,

@@ -100,6 +100,7 @@ def furnish(engine: Engine) -> Scenery:
     engine.rows("""select rolecall.declare_key_capacities('{"customer:*": 2, "shop:*": 4}')""")
     engine.rows("select rolecall.set_key_capacity('customer:*', 3)")
     engine.rows("select rolecall.set_key_capacity('shop:7', 8)")
+    engine.rows("select rolecall.save_view('Failed letters', 'role:letters state:failed age<1d', 'ada', 100)")
     return Scenery(
         task_id=running,
         chain_id=chain,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolecall.model.errors import FilterError
 from rolecall.model.operator.insight import TaskFilter
-from rolecall.model.operator.task_query import combine, read_query, write_query
+from rolecall.model.operator.task_query import combine, read_query, write_query, write_query_with_ages
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 DAY = datetime(2026, 1, 31, tzinfo=UTC)
@@ -111,6 +111,13 @@ def test_any_text_is_a_filter_or_a_clear_error(text: str) -> None:
         return
 
     assert read_query(write_query(which), NOW) == which
+
+
+def test_ages_of_a_typed_query_remain_ages_when_it_is_written_with_other_conditions() -> None:
+    which = combine(TaskFilter(role="mail"), read_query("state:failed age>1h age<1d", NOW))
+
+    assert write_query_with_ages(which, "state:failed age>1h age<1d") == "state:failed role:mail age>1h age<1d"
+    assert write_query_with_ages(read_query("age<1d", NOW), "age<1d") == "age<1d"
 
 
 def test_combined_filters_must_not_have_the_same_condition() -> None:

@@ -67,6 +67,8 @@ ILLEGAL = [
     ("bulk_actions", "only_retries_have_a_rate", "action = 'cancel', rate = 1"),
     ("bulk_actions", "state_is_one_of_a_bulk_action", "state = 'odd'"),
     ("bulk_actions", "due_iff_unfinished", "finished_at = next_at"),
+    ("saved_views", "name_is_short", "name = repeat('a', 61)"),
+    ("saved_views", "query_is_short", "query = ''"),
     ("workers", "slots_are_positive", "slots = 0"),
     ("workers", "command_is_known", "command = 'sing', commanded_at = started_at"),
     ("workers", "a_command_has_a_time", "command = 'drain'"),
@@ -123,6 +125,7 @@ def fill(engine: Engine) -> None:
     engine.fail_task(engine.enqueue())
     engine.rows("select rolecall.group_failures()")
     engine.rows("""select rolecall.start_bulk_action('retry', '{"role": "work"}', 'ada')""")
+    engine.rows("select rolecall.save_view('late', 'age>1h', 'ada', 100)")
     engine.enqueue()
     engine.rows(
         """with ada as materialized (select rolecall.add_person('ada', 'read', 'hash'))

@@ -209,6 +209,16 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         ),
     ),
     Noun(
+        "views",
+        "Save queries of tasks under a name, for everyone: the dashboard lists them above its tasks.",
+        (
+            Verb("list", "views.list_", "List the saved views by name."),
+            Verb("save", "views.save", "Save a query under a new name."),
+            Verb("change", "views.change", "Give a saved view another name, another query, or both."),
+            Verb("delete", "views.delete", "Delete a saved view."),
+        ),
+    ),
+    Noun(
         "bulk",
         "Retry, cancel or delete all tasks that match a filter, in the background.",
         (

@@ -15,8 +15,9 @@ declare
     v_enqueue constant text[] := array['collect_events', 'collected_events', 'enqueue', 'enqueue_many'];
     v_read constant text[] := array[
         'ancestors_of', 'attempts', 'busiest_keys', 'capacity', 'changes', 'children_in_order', 'children_of', 'contested_declarations', 'count_children', 'count_for_action', 'counts',
-        'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings', 'failures_of_group', 'find_chains', 'find_error_groups', 'find_log_lines', 'find_tasks', 'history',
-        'key_capacities', 'keys_now', 'latest_stack',
+        'counts_of_run', 'current_task', 'dependents_of', 'due_by_hour', 'duties_now', 'failed_siblings',
+        'failures_of_group', 'find_chains', 'find_error_groups', 'find_log_lines', 'find_names', 'find_tasks',
+        'history', 'key_capacities', 'keys_now', 'latest_stack',
         'list_chains', 'needs_among', 'needs_of', 'needs_of_tasks', 'outline', 'parents_among', 'parts_of_chain', 'pods_at_work', 'pool_gauges', 'problems', 'progress',
         'role_progress', 'roles_now', 'scale_target', 'sibling_groups', 'timeline', 'transactions_elsewhere', 'tree', 'why', 'work_in_hand'
     ];
@@ -33,11 +34,12 @@ declare
         'tell_intakes', 'tell_process', 'traces_of', 'wake_others', 'write_logs'
     ];
     v_operate constant text[] := array[
-        'act_on_tasks', 'add_person', 'cancel', 'close_session', 'command_worker', 'complete_by_token',
+        'act_on_tasks', 'add_person', 'cancel', 'change_view', 'close_session', 'command_worker', 'complete_by_token',
         'complete_chain', 'complete_task', 'concerns', 'create_api_key', 'create_own_api_key', 'delete_chains', 'delete_schedule', 'delete_task',
-        'delete_tasks', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
+        'delete_tasks', 'delete_view', 'end_from_outside', 'enqueue_owned', 'fail_by_token', 'fail_task', 'hold_chain', 'issue_token',
         'keep_answer', 'mark_error_group', 'note_act', 'open_local_session', 'open_session', 'owned_tasks', 'pause_role', 'put_schedule', 'record_audit',
-        'remove_person', 'request_stack', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key', 'set_key_capacity', 'set_password', 'spawn',
+        'remove_person', 'request_stack', 'resume_role', 'retry', 'reveal_handler', 'revoke_api_key',
+        'save_view', 'set_key_capacity', 'set_password', 'spawn',
         'start_bulk_action', 'stop_bulk_action', 'take_request', 'touch_api_key', 'touch_session', 'trigger', 'trigger_schedule', 'try_to_log_in',
         'unlock_person', 'welcome_browser'
     ];
@@ -50,7 +52,7 @@ declare
     v_readable constant text[] := array[
         'schema_migrations', 'schema_files', 'roles', 'handlers', 'lines', 'keys', 'key_patterns', 'tasks', 'finished_tasks',
         'task_events', 'finished_counts', 'counted_until', 'workers', 'idle_marks', 'server_epoch', 'schedules', 'schedule_runs',
-        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'task_logs', 'retention', 'duties', 'bulk_actions', 'all_tasks', 'all_workers', 'chains', 'procedures'
+        'needs', 'history', 'history_until', 'error_groups', 'error_hours', 'task_logs', 'retention', 'duties', 'bulk_actions', 'saved_views', 'all_tasks', 'all_workers', 'chains', 'procedures'
     ];
     v_lent constant text[] := v_enqueue || v_read || v_upkeep || v_work || v_operate;
     v_name text;

@@ -31,6 +31,8 @@ RolecallError                      every error raised on purpose; .problem is it
 │   └── ScheduleChanged            RC023  it changed after it was read
 ├── ErrorGroupNotFound                .group_id
 ├── BulkActionNotFound                .bulk_action_id
+├── ViewNotFound                      no saved view has the id or name
+├── DuplicateView                     another saved view has the name
 ├── HandlerError
 │   ├── InvalidDeclaration         RC041  a handler, role or schedule is declared incorrectly
 │   ├── ContractBroken                    .code .handler .details: violates a handler's declaration
@@ -227,6 +229,14 @@ class BulkActionNotFound(RolecallError):
     def __init__(self, problem: str = "", *, bulk_action_id: int | None = None) -> None:
         super().__init__(problem or f"there is no bulk action {bulk_action_id}")
         self.bulk_action_id = bulk_action_id
+
+
+class ViewNotFound(RolecallError):
+    """No saved view has this id or name."""
+
+
+class DuplicateView(RolecallError):
+    """A saved view with this name already exists."""
 
 
 class ChainNeeded(ChainError):

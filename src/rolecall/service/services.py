@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rolecall.service.problems import Problems
     from rolecall.service.progress import Progress
     from rolecall.service.roles import Handlers, Roles
+    from rolecall.service.saved_views import SavedViews
     from rolecall.service.scaling import Scaling
     from rolecall.service.schedules import Schedules
     from rolecall.service.sessions import Sessions
@@ -68,6 +69,12 @@ class Services:
         from rolecall.service.error_groups import ErrorGroups
 
         return ErrorGroups(self._queries, self.bulk_actions)
+
+    @cached_property
+    def saved_views(self) -> SavedViews:
+        from rolecall.service.saved_views import SavedViews
+
+        return SavedViews(self._queries)
 
     @cached_property
     def bulk_actions(self) -> BulkActions:

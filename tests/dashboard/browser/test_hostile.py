@@ -22,6 +22,8 @@ QUIET = {
     "/schedules/explain",
     "/schedules/new",
     "/sessions",
+    "/suggestions/places",
+    "/suggestions/query",
     "/tasks/bulk",
     "/tasks/{task_id:int}/complete",
     "/tasks/{task_id:int}/fail",
@@ -60,5 +62,7 @@ async def test_url_parameters_never_become_markup(pool: Engine, visit: Visit) ->
             f"/tasks?text={attack}&key={attack}",
             f"/chains?handler={attack}",
             f"/keys?key={attack}",
+            f"/suggestions/places?text={attack}",
+            f"/suggestions/query?text=key:{attack}",
         ],
     )

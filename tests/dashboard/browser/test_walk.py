@@ -18,7 +18,7 @@ from tests.web.matrix import read_table
 
 TABLE = read_table(Path(__file__).parents[1] / "routes.txt")
 # Fragments of forms, and files, are not pages.
-NO_PAGES = ("/assets/", "/schedules/explain")
+NO_PAGES = ("/assets/", "/schedules/explain", "/suggestions/")
 PATHS = [entry.path for entry in TABLE if entry.method == "GET" and not entry.path.startswith(NO_PAGES)]
 AXE = Axe().axe_script
 # The rules whose results depend on colors.

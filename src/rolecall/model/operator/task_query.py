@@ -81,6 +81,18 @@ def write_query(which: TaskFilter) -> str:
     return " ".join(_written(name, value) for name, value in conditions.items())
 
 
+def write_query_with_ages(which: TaskFilter, typed: str) -> str:
+    """Return the text that describes a filter, with the ages of the typed text instead of the times that they were.
+
+    So the text means the same number of hours whenever it is read. Raises FilterError.
+    """
+    found = [(word, CONDITION.fullmatch(word)) for word in _words(typed)]
+    ages = {TIMES["created"][age[3] == ">"]: word for word, age in found if age is not None and age[1] == "age"}
+    others: Mapping[str, Any] = dict.fromkeys(ages)
+    rest = write_query(replace(which, **others))
+    return " ".join([rest, *ages.values()] if rest else ages.values())
+
+
 def _words(text: str) -> Iterator[str]:
     place = 0
     while rest := text[place:].lstrip():

@@ -36,7 +36,11 @@ OWN_PAGES = (
         label="Tasks",
         path="/tasks",
         icon="tasks",
-        parts=(NavigationPart(label="Chains", path="/chains"), NavigationPart(label="New task", path="/jobs")),
+        parts=(
+            NavigationPart(label="Chains", path="/chains"),
+            NavigationPart(label="New task", path="/jobs"),
+            NavigationPart(path="/views"),
+        ),
     ),
     NavigationEntry(label="Errors", path="/errors", icon="warn"),
     NavigationEntry(

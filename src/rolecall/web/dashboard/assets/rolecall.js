@@ -4,6 +4,7 @@ import "./chart.js";
 import { shortcuts } from "./keys.js";
 import { follow } from "./live.js";
 import { ZONE } from "./locale.js";
+import { palette, searchSuggestions } from "./suggestions.js";
 
 const ORDER = ["", "dark", "light"];
 const WORDS = { "": "System theme", dark: "Dark", light: "Light" };
@@ -12,6 +13,8 @@ fillIn();
 askFirst();
 sideButtons();
 shortcuts();
+palette();
+searchSuggestions();
 copyOnClick();
 followSelection();
 tidyForms();

@@ -15,15 +15,19 @@ from fastapi import Form, Request, Response
 from rolecall.model.errors import ConfigError, FilterError
 from rolecall.model.operator.insight import BulkAction
 from rolecall.model.operator.pages import Page
+from rolecall.model.operator.saved_views import SavedView
+from rolecall.model.operator.task_query import write_query_with_ages
 from rolecall.model.tasks import TaskSummary
+from rolecall.service.saved_views import LONGEST_NAME
 from rolecall.service.services import Services
 from rolecall.service.tasks import Tasks
 from rolecall.web.dashboard.forms.task_query import TaskQuery, read_query
 from rolecall.web.dashboard.parts import is_late
 from rolecall.web.dashboard.presenters.confirmations import before_selected, summarize
 from rolecall.web.dashboard.presenters.lists import StateTab, derived_tabs, state_tabs
+from rolecall.web.dashboard.presenters.suggestions import view_path
 from rolecall.web.dashboard.routing import Pages
-from rolecall.web.dashboard.view import Operating, Reading, redirect
+from rolecall.web.dashboard.view import Operating, Reading, View, redirect
 from rolecall.web.fields.parameters import Id
 from rolecall.web.http.requests import root_of
 
@@ -32,6 +36,8 @@ router = Pages()
 UNPROCESSABLE = 422
 MOST_NAMED = 10
 MOST_SELECTED = 500
+# Saved views that are links above the list; the page of views has the others.
+SHOWN_VIEWS = 12
 
 Verb = Callable[[Tasks, Sequence[int]], Awaitable[Mapping[int, str]]]
 VERBS: Mapping[BulkAction, Verb] = {"retry": Tasks.retry, "cancel": Tasks.cancel, "delete": Tasks.delete}
@@ -65,7 +71,9 @@ async def list_tasks(view: Reading, request: Request, cursor: str | None = None)
     if typed.isascii() and typed.isdigit():
         return redirect(f"{root_of(request.scope)}/tasks/{typed}")
     query = read_query(request.query_params, cursor=cursor)
-    parts = await view.read(found=_find(view.services, query), counts=_count(view.services, query))
+    parts = await view.read(
+        found=_find(view.services, query), counts=_count(view.services, query), views=_saved_views(view)
+    )
     found = parts["found"]
     return view.page(
         "tasks/list.html",
@@ -74,6 +82,11 @@ async def list_tasks(view: Reading, request: Request, cursor: str | None = None)
         cursor=cursor,
         finer=derived_tabs(query.filter.state),
         is_filtered=bool(query.words),
+        typed=typed,
+        to_save="" if query.problem is not None else write_query_with_ages(query.filter, typed),
+        view_path=view_path,
+        shown_views=SHOWN_VIEWS,
+        longest_name=LONGEST_NAME,
         **parts,
     )
 
@@ -87,6 +100,11 @@ async def recover_stale(view: Operating) -> Response:
     states = ", ".join(f"{number} {state}" for state, number in sorted(Counter(became.values()).items()))
     named = ", ".join(map(str, list(became)[:MOST_NAMED])) + (", …" if len(became) > MOST_NAMED else "")
     return view.done(f"Recovered {len(became)} stale {'task' if len(became) == 1 else 'tasks'}: {states} ({named}).")
+
+
+async def _saved_views(view: View) -> Sequence[SavedView]:
+    # A refresh of the list does not contain them.
+    return await view.services.saved_views.list() if view.wants("views") else ()
 
 
 async def _count(services: Services, query: TaskQuery) -> TaskCounts:

@@ -14,6 +14,7 @@ from rolecall.web.dashboard.presenters import bulk_actions as bulk
 KINDS = (
     "tasks",
     "bulk",
+    "views",
     "errors",
     "roles",
     "handlers",
@@ -84,6 +85,9 @@ TELLINGS: Mapping[str, Telling] = {
     "errors.resolve": Telling("resolved", "error", "id", GROUP),
     "errors.reopen": Telling("reopened", "error", "id", GROUP),
     "bulk.stop": Telling("stopped", "bulk action", "id", "/changes/bulk/%s"),
+    "views.save": Telling("saved", "view", "name", "", lambda detail: f"({detail['query']})"),
+    "views.change": Telling("changed", "view", "name"),
+    "views.delete": Telling("deleted", "view", "name"),
     "roles.pause": Telling("paused", "role", "role", "/roles/%s", _for),
     "roles.resume": Telling("resumed", "role", "role", "/roles/%s"),
     "handlers.reveal": Telling("revealed earlier values of", "handler", "handler"),
