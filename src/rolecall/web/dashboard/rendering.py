@@ -20,6 +20,7 @@ from rolecall.web.dashboard.assets import asset_address
 from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry, tabs_of
 from rolecall.web.dashboard.parts import PartExtension, is_late
+from rolecall.web.dashboard.pool_switch import pool_switch
 from rolecall.web.dashboard.presenters import errors, settings
 from rolecall.web.http.requests import etag_of, has_etag, path_below, root_of
 
@@ -110,6 +111,7 @@ class Renderer:
             "entry": entry,
             "tabs_above": tabs_of(entry, path),
             "path": path,
+            "pool_switch": pool_switch(page_context.request, entry),
             "now": datetime.now(UTC),
         }
 
