@@ -35,7 +35,6 @@ from rolecall.transport.waker import comes_within
 from rolecall.web.application import build, precompute_routes
 from rolecall.web.http.protocol import Bounds, make_protocol, raise_file_limit
 from rolecall.web.http.requests import LOCAL_NAMES, host_of
-from rolecall.web.pools.application import build_pools, settings_of
 from rolecall.worker.loop import run
 from rolecall.worker.options import WorkerOptions
 from rolecall.worker.registration import declare
@@ -63,6 +62,8 @@ def serve_pools(pools: Mapping[str, str], app: App, settings: Settings, listener
 
     Raises ConfigError for settings that pools cannot share.
     """
+    from rolecall.web.pools.application import build_pools, settings_of  # noqa: PLC0415 - often not needed
+
     server = _make_server(lambda hosts: build_pools(pools, app, settings, hosts=hosts), settings, listener)
     with _keeping(*(_BackgroundUpkeep(name, dsn, app, settings_of(settings, dsn)) for name, dsn in pools.items())):
         run(server.serve(sockets=[listener]))

@@ -20,11 +20,11 @@ from rolecall.model.operator.access import Session
 from rolecall.web.api.health import Health, is_alive, require_ready
 from rolecall.web.application import Application, build
 from rolecall.web.dashboard import assets
-from rolecall.web.dashboard.pool_switch import Place, Placed, mount_path
 from rolecall.web.dashboard.rendering import PageContext, Renderer, renderer
 from rolecall.web.dashboard.view import redirect
 from rolecall.web.http.problems import answer_problems, http_problem
 from rolecall.web.http.requests import API, path_below, root_of, set_session_cookie
+from rolecall.web.pools.place import Place, Placed, mount_path
 from rolecall.web.pools.watch import PATIENCE, PoolState, PoolWatch
 
 UNSHARED = "is for one database, so it cannot be combined with ROLECALL_POOLS"

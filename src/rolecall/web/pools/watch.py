@@ -23,8 +23,8 @@ from rolecall.model.operator.overview import Alert
 from rolecall.service.alerts import visible_to
 from rolecall.service.overview import Overview
 from rolecall.web.api.health import require_ready
-from rolecall.web.dashboard.pool_switch import Place
 from rolecall.web.http.requests import root_of
+from rolecall.web.pools.place import Place
 from rolecall.web.state import WebState
 
 # Seconds.

@@ -1,4 +1,4 @@
-"""The links from a page of one pool to the same page of the others, on a server with several pools."""
+"""The place of a pool on its server, and the links from its pages to the same pages of the other pools."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolecall.web.dashboard.navigation import NavigationEntry
-from rolecall.web.http.requests import path_below, root_of
+from rolecall.web.http.requests import PLACE, path_below, root_of
 
-# The key of the ASGI scope with the place of a pool on its server.
-PLACE = "rolecall.pool"
 # Positions in lists of one pool, which another pool does not know.
 OWN_PARAMETERS = frozenset({"cursor", "page"})
 
@@ -47,6 +45,20 @@ class Place:
     def mount_path(self) -> str:
         return mount_path(self.name)
 
+    def switch(self, request: Request, entry: NavigationEntry | None) -> PoolSwitch:
+        """Return the switch of a page, whose navigation item is `entry`.
+
+        The page of a task or another numbered thing leads to its navigation item: its number means something else in
+        another pool.
+        """
+        server = root_of(request.scope).removesuffix(self.mount_path)
+        page = _page_elsewhere(request, entry)
+        links = [
+            PoolLink(name=name, address=server + mount_path(name) + page, is_current=name == self.name)
+            for name in self.names
+        ]
+        return PoolSwitch(name=self.name, links=links, overview=f"{server}/")
+
 
 class Placed:
     """Tells the application of a pool its place."""
@@ -62,24 +74,6 @@ class Placed:
 def mount_path(name: str) -> str:
     """Return the path of a pool, relative to that of the server."""
     return f"/pools/{name}"
-
-
-def pool_switch(request: Request, entry: NavigationEntry | None) -> PoolSwitch | None:
-    """Return the switch of a page, whose navigation item is `entry`; None on a server with one pool.
-
-    The page of a task or another numbered thing leads to its navigation item: its number means something else in
-    another pool.
-    """
-    place: Place | None = request.scope.get(PLACE)
-    if place is None:
-        return None
-    server = root_of(request.scope).removesuffix(place.mount_path)
-    page = _page_elsewhere(request, entry)
-    links = [
-        PoolLink(name=name, address=server + mount_path(name) + page, is_current=name == place.name)
-        for name in place.names
-    ]
-    return PoolSwitch(name=place.name, links=links, overview=f"{server}/")
 
 
 def _page_elsewhere(request: Request, entry: NavigationEntry | None) -> str:
