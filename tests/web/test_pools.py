@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from rolecall import App
-from rolecall.config import AccessSettings, AuthMode, DatabaseSettings, Settings
+from rolecall.config import AccessSettings, AuthMode, DatabaseSettings, ScalingSettings, Settings
 from rolecall.config.handoff import HandoffSettings
 from rolecall.model.audit import Actor, AuditFilter
 from rolecall.model.errors import ConfigError
@@ -21,7 +21,7 @@ from rolecall.service.services import Services
 from rolecall.testing import TestServer, clone
 from rolecall.web.access.passwords import hash_password
 from rolecall.web.pools import watch
-from rolecall.web.pools.application import build_pools
+from rolecall.web.pools.application import build_pools, settings_of
 from rolecall.web.state import WebState
 from tests.outage import outage
 from tests.web.doors import PASSWORD, SITE
@@ -164,3 +164,9 @@ async def test_page_leads_to_the_same_page_of_another_pool_and_from_a_task_to_it
 def test_server_of_one_pool_is_not_shared_by_all(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="one database"):
         build_pools({"billing": AWAY, "mail": AWAY}, App("test"), settings)
+
+
+def test_pool_cannot_scale_the_workload_of_the_cluster() -> None:
+    settings = Settings(scaling=ScalingSettings(in_cluster=True))
+
+    assert not settings_of(settings, AWAY).scaling.in_cluster

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.routing import Mount
 
 from rolecall.app import App
-from rolecall.config import Settings
+from rolecall.config import ScalingSettings, Settings
 from rolecall.model.errors import ConfigError, DatabaseUnavailable, NotAuthenticated
 from rolecall.model.operator.access import Session
 from rolecall.web.api.health import Health, is_alive, require_ready
@@ -91,8 +91,8 @@ def _require_shareable(settings: Settings) -> None:
 
 
 def settings_of(settings: Settings, dsn: str) -> Settings:
-    """Return the settings of one of the pools."""
-    return replace(settings, database=replace(settings.database, url=dsn, pools={}))
+    """Return the settings of one of the pools. It cannot scale the cluster's workload, which may be that of another."""
+    return replace(settings, database=replace(settings.database, url=dsn, pools={}), scaling=ScalingSettings())
 
 
 def _front_of(request: Request) -> _Front:
