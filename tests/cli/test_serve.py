@@ -18,6 +18,7 @@ import pytest
 
 from rolecall.cli import sockets
 from rolecall.config import HttpSettings
+from rolecall.testing import url_of as dsn_as_url
 from tests.cli.attackers import open_to
 from tests.cli.conftest import Run
 from tests.cli.processes import Spawn, document, ended, served, until
@@ -53,6 +54,22 @@ def test_proxy_may_strip_a_path_prefix(spawn: Spawn, dsn: str) -> None:
 
     assert 'href="/queue/tasks"' in page
     assert 'data-stream="/queue/api/live"' in page
+
+
+def test_pools_are_served_and_maintained_while_one_of_them_is_away(spawn: Spawn, dsn: str) -> None:
+    pools = f"billing={dsn_as_url(dsn)} gone=postgresql://someone@127.0.0.1:1/nothing"
+    server = spawn(
+        "serve", "--app", "shop:app", "--port", "0", "--json", ROLECALL_POOLS=pools, ROLECALL_ROOT_PATH="/queue"
+    )
+    api = served(server)
+
+    until(lambda: [role["name"] for role in api.get("/pools/billing/api/roles").json()] == ["sums"], "it is declared")
+    until(lambda: api.get("/api/pools").json()[1]["away"] == "the database does not respond", "it is shown as away")
+    page = api.get("/").text
+    server.send_signal(signal.SIGTERM)
+
+    assert 'href="/queue/pools/billing/"' in page
+    assert ended(server).code == 0
 
 
 def test_lost_tasks_and_due_schedules_are_handled_before_the_first_response(

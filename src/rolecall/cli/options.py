@@ -17,6 +17,7 @@ NOTIFYING = (brokers.NOTIFICATIONS,)
 PROBING = worker.PROBING
 HTTP = (access.HTTP,)
 ACCESS = access.ACCESS
+POOLS = (database.POOLS,)
 
 
 def settings_options(settings: Iterable[Setting[object]]) -> list[Parameter]:

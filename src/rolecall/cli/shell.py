@@ -19,8 +19,9 @@ from rolecall.cli.exits import run_unwinding
 from rolecall.cli.options import DATABASE, LOGGING, json_option, settings_options
 from rolecall.cli.verbs import Verb
 from rolecall.config import DatabaseSettings, Setting, Settings, read_settings
-from rolecall.config.database import DATA_DIR, DATABASE_URL
+from rolecall.config.database import DATA_DIR, DATABASE_URL, POOLS
 from rolecall.config.dsn import has_password
+from rolecall.config.pools import has_passwords
 from rolecall.db.connect import connect_async
 from rolecall.db.migrations import ROLECALL, Migrations
 from rolecall.db.migrator import bring_up_to_date, check_async
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 ON_THE_COMMAND_LINE = (
     "Every user of this machine can read the password in --database-url: use the environment (DATABASE_URL) or a file "
     "(--database-url-file)"
+)
+POOLS_ON_THE_COMMAND_LINE = (
+    "Every user of this machine can read the passwords in --pools: use the environment (ROLECALL_POOLS) or a passfile"
 )
 
 log = logging.getLogger("rolecall.cli")
@@ -142,6 +146,8 @@ def _open_shell(options: dict[str, Any]) -> Shell:
     set_up_logging(settings.log)
     if has_password(flags.get(DATABASE_URL.name, "")):
         log.warning(ON_THE_COMMAND_LINE)
+    if has_passwords(flags.get(POOLS.name, "")):
+        log.warning(POOLS_ON_THE_COMMAND_LINE)
     return Shell(settings=settings, flags=flags, as_json=as_json)
 
 

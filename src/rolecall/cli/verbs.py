@@ -63,7 +63,7 @@ COMMANDS: tuple[Verb | Noun, ...] = (
         "serve",
         "serve.serve",
         "Serve the API and fire schedules until SIGTERM.",
-        settings=("NOTIFYING", "ACCESS"),
+        settings=("NOTIFYING", "ACCESS", "POOLS"),
     ),
     Verb(
         "dispatch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from socket import socket
 from typing import Protocol, cast
@@ -16,6 +17,9 @@ class Serves(Protocol):
 
     def serve(self, dsn: str, app: App, settings: Settings, listener: socket) -> None:
         """Serve requests until SIGTERM, SIGINT or SIGHUP."""
+
+    def serve_pools(self, pools: Mapping[str, str], app: App, settings: Settings, listener: socket) -> None:
+        """Do the same for several pools."""
 
 
 class Hashes(Protocol):

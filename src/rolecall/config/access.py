@@ -230,4 +230,4 @@ def read_access_settings(source: Source, database: DatabaseSettings) -> AccessSe
 
 def _usual_token_file(source: Source, database: DatabaseSettings) -> Path:
     state = source.read(STATE_HOME, USUAL_STATE) / "rolecall"
-    return (database.data_dir if database.embedded else state) / TOKEN_NAME
+    return (database.data_dir if database.embedded and not database.pools else state) / TOKEN_NAME

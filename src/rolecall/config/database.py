@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rolecall.config.dsn import read_dsn, read_dsn_file
 from rolecall.config.parsing import folder, yes_no_or_auto
+from rolecall.config.pools import read_pools
 from rolecall.config.setting import Setting, Source
 
 DATABASE_URL = Setting(
@@ -56,7 +58,15 @@ PG_BIN = Setting(
     parse=Path,
     meaning="The folder of the Postgres programs for the embedded server; by default they are searched for.",
 )
-SETTINGS = (DATABASE_URL, DATABASE_URL_FILE, DATA_DIR, POOLED, LISTEN_URL, STANDBY_URL, PG_BIN)
+POOLS = Setting(
+    name="ROLECALL_POOLS",
+    flag="--pools",
+    form="'NAME=URL NAME=URL'",
+    parse=read_pools,
+    meaning="The pools that `rolecall serve` shows together, instead of the one database. Put passwords into the "
+    "variable or a passfile, not the flag.",
+)
+SETTINGS = (DATABASE_URL, DATABASE_URL_FILE, DATA_DIR, POOLED, LISTEN_URL, STANDBY_URL, POOLS, PG_BIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +75,7 @@ class DatabaseSettings:
 
     `pooled` is whether a transaction pooler is in front of it; None means to detect that. `listen_url` is then the
     direct address for notifications. `standby_url` is a replica for the read-only queries of the API and the dashboard.
+    `pools` are the connection strings of the pools that one server shows together, by their names.
     """
 
     url: str | None = None
@@ -72,6 +83,7 @@ class DatabaseSettings:
     pooled: bool | None = None
     listen_url: str | None = None
     standby_url: str | None = None
+    pools: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def embedded(self) -> bool:
@@ -89,4 +101,5 @@ def read_database_settings(source: Source) -> DatabaseSettings:
         pooled=source.read(POOLED, None),
         listen_url=source.read(LISTEN_URL, None),
         standby_url=source.read(STANDBY_URL, None),
+        pools=source.read(POOLS, {}),
     )

@@ -10,6 +10,7 @@ from functools import partial
 from urllib.parse import quote, urlencode
 
 from rolecall.model.findings import Finding, Severity
+from rolecall.model.operator.access import Scope
 from rolecall.model.operator.overview import Alert, AlertAction
 from rolecall.model.operator.problems import Problem, ProblemKind
 
@@ -29,6 +30,11 @@ def of_problems(problems: Iterable[Problem]) -> list[Alert]:
         ranked.append(((alert.severity is not Severity.TROUBLE, earlier[problem.kind]), alert))
         earlier[problem.kind] += 1
     return [alert for _, alert in sorted(ranked, key=lambda each: each[0])]
+
+
+def visible_to(scope: Scope, alerts: Sequence[Alert]) -> list[Alert]:
+    """Return the alerts that a caller may see. Other sessions of the server are shown only to those who can act."""
+    return [alert for alert in alerts if not alert.of_server or scope.includes(Scope.OPERATE)]
 
 
 def of_findings(findings: Iterable[Finding]) -> Iterator[Alert]:

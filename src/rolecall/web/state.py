@@ -52,6 +52,9 @@ class Access(Protocol):
 
     async def identify(self, request: Request) -> Caller: ...
 
+    async def find(self, request: Request) -> Caller | None:
+        """Return the sender of a request that changes nothing; None for one without access, which is not recorded."""
+
     async def still_admits(self, request: Request) -> bool:
         """Return whether the sender of a request that is still being answered would be admitted now."""
 
@@ -127,6 +130,7 @@ class WebState:
 
 def set_state(application: FastAPI, state: WebState) -> None:
     application.state.rolecall = state
+    application.state.closing = (state.closing,)
 
 
 def state_of(request: Request) -> WebState:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from socket import socket
 from typing import Annotated
@@ -24,7 +24,7 @@ from rolecall.cli.web import load_server
 from rolecall.config import AccessSettings, AuthMode, LogFormat
 from rolecall.config.parsing import HIGHEST_PORT
 from rolecall.extras import is_installed, missing_extra, require
-from rolecall.model.errors import ConfigError
+from rolecall.model.errors import ConfigError, RolecallError
 from rolecall.model.start_up import without_collections
 from rolecall.service.access import TOKEN_VARIABLE, ensure_token, mode_for
 from rolecall.worker.signals import end_after_parent
@@ -60,19 +60,29 @@ def serve(  # sizes: one option each
         with without_collections():
             server = load_server()
         loaded = load_app(app) if app else App("rolecall")
+        # The server of `rolecall up` serves the database of its workers.
+        pools = {} if fd is not None else shell.settings.database.pools
         with (
-            shell.ready_database(migrations=loaded.migrations) as dsn,
+            nullcontext("") if pools else shell.ready_database(migrations=loaded.migrations) as dsn,
             _listener(shell, host, port, fd) as listener,
         ):
-            access = resolve_access(shell, dsn, listener)
+            access = resolve_access(shell, dsn, listener) if not pools else _access_to_pools(shell, pools, listener)
             if access.ignored and any(mount.source == OWN_TASKS for mount in loaded.mounts):
                 log.warning(
                     "Ignored: %s. Sessions are stored, so there are no signed tokens", ", ".join(access.ignored)
                 )
             if fd is None:
                 _print_addresses(shell, listener, access)
-                announce(shell, {"app": app, "http": url_of(listener), "token_file": _token_file(access)})
-            server.serve(dsn, loaded, replace(shell.settings, access=access), listener)
+                facts = {"app": app, "http": url_of(listener), "token_file": _token_file(access)}
+                if pools:
+                    _announce_pools(shell, facts, tuple(pools))
+                else:
+                    announce(shell, facts)
+            settings = replace(shell.settings, access=access)
+            if pools:
+                server.serve_pools(pools, loaded, settings, listener)
+            else:
+                server.serve(dsn, loaded, settings, listener)
     except Terminated:
         return
 
@@ -122,12 +132,37 @@ def resolve_access(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
 
     Raises ConfigError if a network address has no authentication, and if the token cannot be stored.
     """
-    access, private = shell.settings.access, is_private(listener)
-    mode = mode_for(access.auth, private=private, as_root=os.geteuid() == 0)
-    if not private:
-        shell.ask(dsn, lambda services: services.startup_guard.require_credentials())
+    access = _access_in_mode(shell, listener)
+    if not is_private(listener):
+        _require_credentials(shell, dsn)
+    return access
+
+
+def _access_to_pools(shell: Shell, pools: Mapping[str, str], listener: socket) -> AccessSettings:
+    """Do the same for several pools. A pool that nobody can log in to, or that is away, only logs a warning."""
+    access = _access_in_mode(shell, listener)
+    for name, dsn in pools.items() if not is_private(listener) else ():
+        try:
+            _require_credentials(shell, dsn)
+        except RolecallError as error:
+            log.warning("The pool %s: %s", name, error)
+    return access
+
+
+def _require_credentials(shell: Shell, dsn: str) -> None:
+    shell.ask(dsn, lambda services: services.startup_guard.require_credentials())
+
+
+def _access_in_mode(shell: Shell, listener: socket) -> AccessSettings:
+    access = shell.settings.access
+    mode = mode_for(access.auth, private=is_private(listener), as_root=os.geteuid() == 0)
     token = ensure_token(access.token_file) if mode is AuthMode.token and access.token_file else None
     return replace(access, auth=mode, token=token)
+
+
+def _announce_pools(shell: Shell, facts: Mapping[str, object], names: Sequence[str]) -> None:
+    shell.show({**facts, "pools": names}, lambda: log.info("Serving the pools %s", ", ".join(names)))
+    sys.stdout.flush()
 
 
 def _print_addresses(shell: Shell, listener: socket, access: AccessSettings) -> None:

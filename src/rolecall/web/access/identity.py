@@ -61,6 +61,9 @@ class NoAuthentication:
         refuse_embedding(request, self._trusted_networks)
         return _local(request)
 
+    async def find(self, request: Request) -> Caller:
+        return await self.identify(request)
+
     async def still_admits(self, _request: Request) -> bool:
         return True
 
@@ -116,6 +119,17 @@ class KeysAndSessions:
         if by_cookie:
             require_own_site(request, self._trusted_networks)
         await self._rates.count_request(caller)
+        return caller
+
+    async def find(self, request: Request) -> Caller | None:
+        """Return the sender of a request that changes nothing; None for one without access, which is not recorded.
+
+        Raises NotAllowed, TooManyRequests.
+        """
+        self._forwarded_headers.check(request)
+        caller = await self._find(request)
+        if caller is not None:
+            await self._rates.count_request(caller)
         return caller
 
     async def still_admits(self, request: Request) -> bool:

@@ -21,7 +21,7 @@ from rolecall.web.dashboard.flash import Flash
 from rolecall.web.dashboard.navigation import OWN_PAGES, NavigationEntry, current_entry, tabs_of
 from rolecall.web.dashboard.parts import PartExtension, is_late
 from rolecall.web.dashboard.presenters import errors, settings
-from rolecall.web.http.requests import etag_of, has_etag, path_below, root_of
+from rolecall.web.http.requests import PLACE, etag_of, has_etag, path_below, root_of
 
 HEADERS = {
     "cache-control": "no-store",
@@ -97,6 +97,7 @@ class Renderer:
         visible = tuple(entry for entry in self.entries if caller and caller.scope.includes(entry.scope))
         path = path_below(page_context.request.scope)
         entry = current_entry(self.entries, path)
+        place = page_context.request.scope.get(PLACE)
         return {
             "url": partial(_url, root),
             "asset": lambda name: root + asset_address(name),
@@ -110,6 +111,7 @@ class Renderer:
             "entry": entry,
             "tabs_above": tabs_of(entry, path),
             "path": path,
+            "pool_switch": place and place.switch(page_context.request, entry),
             "now": datetime.now(UTC),
         }
 

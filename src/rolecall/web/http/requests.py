@@ -29,6 +29,8 @@ from rolecall.model.operator.access import Session
 from rolecall.web.http.problems import Responses, problem
 
 API = "/api/"
+# The key of the ASGI scope with the place of a pool on a server with several (`web.pools.place`).
+PLACE = "rolecall.place"
 # Browsers treat a backslash as a slash and skip tabs and line ends, and `//` leads to another host.
 OWN_PATH = re.compile(r"/(?!/)[^\\\x00-\x20\x7f]*")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -61,7 +61,11 @@ export function follow(from) {
     if (etag) ctx.request.headers["If-None-Match"] = etag;
   });
   document.addEventListener("htmx:error", (event) => missed(event.detail.ctx?.select, UNREACHED));
-  if (!from) return;
+  if (!from) {
+    // A page without a stream is kept up to date by the clock alone.
+    setInterval(() => stir((word) => word === "clock"), 1000);
+    return;
+  }
   // Counting the tasks of all roles is the most expensive part for the server.
   stream = new SharedStream(from, document.querySelector("[data-live~=roles]") !== null, receive);
   document.addEventListener("visibilitychange", () => {

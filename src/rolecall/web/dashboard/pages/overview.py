@@ -6,8 +6,8 @@ from functools import partial
 
 from fastapi import Response
 
-from rolecall.model.operator.access import Scope
 from rolecall.model.operator.overview import Alert
+from rolecall.service.alerts import visible_to
 from rolecall.service.plots import PlotScope
 from rolecall.web.dashboard.pages.plots import SPANS, PagePlots, read_plots
 from rolecall.web.dashboard.presenters.roles import longest_waiting, outlook_table
@@ -51,7 +51,5 @@ async def _plots(view: View, minutes: int, *, compare: bool) -> PagePlots:
 
 
 async def _problems(view: View) -> tuple[list[Alert], bool]:
-    """Return the problems. Other sessions of the server are shown only to callers who can act on them."""
     alerts, examined = await view.services.overview.alerts()
-    privy = view.caller.scope.includes(Scope.OPERATE)
-    return [alert for alert in alerts if privy or not alert.of_server], examined
+    return visible_to(view.caller.scope, alerts), examined
