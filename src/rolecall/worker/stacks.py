@@ -53,6 +53,13 @@ class StackReporter:
         if not self._may_be_asked and self._lag() < BLOCKED_AFTER:
             return
         self._may_be_asked = False
+        try:
+            await self._answer()
+        except BaseException:
+            self._may_be_asked = True  # the next check tries again
+            raise
+
+    async def _answer(self) -> None:
         held_tasks = {held.task.id: held for held in self._in_flight.all()}
         if not held_tasks:
             return
