@@ -31,6 +31,7 @@ STATE = """
         select row(role.*)::text from rolecall.roles as role union all
         select row(worker.*)::text from rolecall.workers as worker union all
         select row(schedule.*)::text from rolecall.schedules as schedule union all
+        select row(view.*)::text from rolecall.saved_views as view union all
         select row(event.*)::text from rolecall.audit_log as event
     ) as everything (row)
 """
