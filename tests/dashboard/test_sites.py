@@ -16,7 +16,9 @@ from tests.web.matrix import Entry, read_table
 
 TABLE = read_table(Path(__file__).with_name("routes.txt"))
 CHANGES = [entry for entry in TABLE if entry.method == "POST"]
-PAGES = [entry for entry in TABLE if entry.method == "GET" and not entry.path.startswith("/assets/")]
+# Files and JSON are not pages. Their policy allows no resources at all.
+NO_PAGES = ("/assets/", "/suggestions/")
+PAGES = [entry for entry in TABLE if entry.method == "GET" and not entry.path.startswith(NO_PAGES)]
 STRANGERS = [
     {"origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"},
     {"origin": "https://elsewhere.example", "referer": "https://elsewhere.example/trap"},
