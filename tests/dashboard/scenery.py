@@ -51,6 +51,8 @@ class Scenery:
     failed_id: int
     group_id: int
     bulk_action_id: int
+    # The first saved view of a pool.
+    view_id: int = 1
     handler: str = "post_letter"
     name: str = "letters"
     session_id: str = "0123456789abcdef"

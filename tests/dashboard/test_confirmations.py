@@ -38,6 +38,8 @@ AT_ONCE = {
     "/tasks/{task_id:int}/retry",
     "/tasks/{task_id:int}/token",
     "/tasks/{task_id:int}/trigger",
+    "/views",
+    "/views/{view_id:int}/change",
     "/admin/workers/{worker_id:int}/resume",
 }
 # Needs a cluster: see test_replicas.py.

@@ -16,7 +16,9 @@ from tests.web.matrix import Entry, read_table
 
 TABLE = read_table(Path(__file__).with_name("routes.txt"))
 CHANGES = [entry for entry in TABLE if entry.method == "POST"]
-PAGES = [entry for entry in TABLE if entry.method == "GET" and not entry.path.startswith("/assets/")]
+# Files and JSON are not pages. Their policy allows no resources at all.
+NO_PAGES = ("/assets/", "/suggestions/")
+PAGES = [entry for entry in TABLE if entry.method == "GET" and not entry.path.startswith(NO_PAGES)]
 STRANGERS = [
     {"origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"},
     {"origin": "https://elsewhere.example", "referer": "https://elsewhere.example/trap"},
@@ -31,6 +33,7 @@ STATE = """
         select row(role.*)::text from rolecall.roles as role union all
         select row(worker.*)::text from rolecall.workers as worker union all
         select row(schedule.*)::text from rolecall.schedules as schedule union all
+        select row(view.*)::text from rolecall.saved_views as view union all
         select row(event.*)::text from rolecall.audit_log as event
     ) as everything (row)
 """
