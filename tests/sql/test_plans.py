@@ -220,10 +220,11 @@ def test_cost_of_deduplication_does_not_depend_on_other_keys(engine: Engine, ded
     for _ in range(6):
         engine.rows(enqueue())
     engine.rows("analyze rolecall.tasks, rolecall.finished_tasks")
-    result = json.dumps({"role": "work"} | ({"dedupe": dedupe} if dedupe else {}))
+    # Stored without a window, for which each of them would look for finished tasks of every day.
+    stored = {"dedupe": dedupe} if dedupe and "window" not in dedupe else {}
     query = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 10000) n))"
     for kind in ("done", "running", "open"):
-        engine.rows(query, result, kind)
+        engine.rows(query, json.dumps({"role": "work"} | stored), kind)
         if kind != "open":
             claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 10000)")
         if kind == "done":
@@ -238,7 +239,7 @@ def test_cost_of_a_dedupe_window_does_not_depend_on_finished_tasks(engine: Engin
     task = {"role": "work", "dedupe": {"scope": "any", "window": 3600}}
     many = "select from rolecall.enqueue_many((select jsonb_agg(%s::jsonb || jsonb_build_object('dedupe_key', %s || n)) from generate_series(1, 4000) n))"
     for batch in range(3):
-        engine.rows(many, json.dumps(task), f"done {batch} ")
+        engine.rows(many, json.dumps({"role": "work"}), f"done {batch} ")
         claims = engine.rows("select id, fence from rolecall.claim(1, '{}', '{work}', 4000)")
         engine.finish(1, *({"id": task_id, "fence": fence, "outcome": "completed"} for task_id, fence in claims))
     news = [json.dumps([task | {"dedupe_key": f"new {number}"}]) for number in range(3)]
