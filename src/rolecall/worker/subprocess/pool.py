@@ -51,9 +51,10 @@ T = TypeVar("T")
 DIES_WITHIN = 1.0
 CLOSE_WITHIN = 3.0
 ANSWERS_WITHIN = 1.0
-# The worker's own path comes first, so that both import the same `rolecall`.
+# The worker's own path comes first, so that both import the same `rolecall`. The imported modules are never garbage.
 START = """\
-import sys
+import gc, sys
+gc.disable()
 from multiprocessing.connection import Connection
 connection = Connection(int(sys.argv[1]))
 try:
@@ -61,6 +62,8 @@ try:
 except EOFError:
     sys.exit()  # the worker has ended
 from rolecall.worker.subprocess.child import serve
+gc.freeze()
+gc.enable()
 stacks = Connection(int(sys.argv[4]))
 serve(connection, stacks, parent=int(sys.argv[2]), log_level=int(sys.argv[3]))
 """
