@@ -11,7 +11,7 @@ from tests.sql.engine import Engine, report
 from tests.sql.families import WORK
 
 CHILDREN = 10_000
-BLOCKED = 90_000
+BLOCKED = 20_000
 
 
 @pytest.fixture
