@@ -101,9 +101,7 @@ async def test_only_pending_tasks_stay_in_a_lane_that_no_worker_reads(
     assert [entry.task_id for entry in await queue.take([MAIL], 9)] == [each for each in ids if each != running]
 
 
-async def test_lane_with_a_reader_keeps_its_entries(
-    bench: Bench, link: RedisLink, session: DatabaseSession
-) -> None:
+async def test_lane_with_a_reader_keeps_its_entries(bench: Bench, link: RedisLink, session: DatabaseSession) -> None:
     queue = StreamQueue(link, "one")
     await link.call("HSET", "rolecall:workers", "reader", json.dumps({"number": 1, "room": 1, "roles": ["mail"]}))
     await link.call("SET", "worker:reader:heartbeat", "alive")
