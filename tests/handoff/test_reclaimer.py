@@ -89,6 +89,28 @@ async def test_entries_of_running_tasks_are_kept_and_of_finished_tasks_removed(
     assert await link.call("GET", "rolecall:reclaimed") == b"1"
 
 
+async def test_only_pending_tasks_stay_in_a_lane_that_no_worker_reads(
+    bench: Bench, link: RedisLink, queue: HandoffQueue, session: DatabaseSession
+) -> None:
+    ids = stored(bench, 4)
+    running = claimed(bench, 7)
+    await queue.push(MAIL, [Message(task_id=each) for each in [10**9, *ids]], 9, 9)
+    await reclaim(link, queue, session)
+    (length,) = await queue.lengths([MAIL])
+    assert (length.waiting, length.taken) == (3, 0)
+    assert [entry.task_id for entry in await queue.take([MAIL], 9)] == [each for each in ids if each != running]
+
+
+async def test_lane_with_a_reader_keeps_its_entries(bench: Bench, link: RedisLink, session: DatabaseSession) -> None:
+    queue = StreamQueue(link, "one")
+    await link.call("HSET", "rolecall:workers", "reader", json.dumps({"number": 1, "room": 1, "roles": ["mail"]}))
+    await link.call("SET", "worker:reader:heartbeat", "alive")
+    await queue.push(MAIL, [Message(task_id=10**9)], 9, 9)
+    await reclaim(link, queue, session)
+    (length,) = await queue.lengths([MAIL])
+    assert length.waiting == 1
+
+
 async def test_invalid_message_is_removed_and_logged(
     bench: Bench, link: RedisLink, session: DatabaseSession, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -45,6 +45,7 @@ HEALTHY = ServerFacts(
     clock=0.0,
     user="ada",
     schema="public",
+    before_builtins=[],
 )
 
 
@@ -122,6 +123,18 @@ async def test_harmful_setting_is_reported(  # sizes: a case's four parts and tw
         found = await findings(database)
 
     assert {check: finding.severity for check, finding in found.items()} == {check: severity}
+
+
+async def test_schema_before_the_built_in_ones_is_reported(database: str, pool: Connection) -> None:
+    name = Identifier(pool.info.dbname)
+    pool.execute(SQL("alter database {} set search_path = public, pg_catalog").format(name))
+    try:
+        found = await findings(database)
+    finally:
+        pool.execute(SQL("alter database {} reset search_path").format(name))
+
+    assert set(found) == {"search_path"}
+    assert "names public before pg_catalog" in found["search_path"].problem
 
 
 async def test_long_statement_timeout_is_no_finding(database: str, pool: Connection) -> None:

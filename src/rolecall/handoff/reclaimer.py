@@ -6,6 +6,10 @@
     deleted or finished        removed
     not a valid message        removed and logged
 
+    an entry in a lane that no worker reads
+    open and not running       stays
+    otherwise                  removed: a worker that polls took the task
+
 Silent workers without a database session are handled first.
 """
 
@@ -26,6 +30,7 @@ from rolecall.transport.brokers import RedisLink
 
 STALE_AFTER = 30.0
 LOST_AFTER = 60.0
+MOST_EXAMINED = 100
 
 log = logging.getLogger("rolecall.handoff")
 
@@ -51,9 +56,13 @@ class Reclaimer:
     async def run_once(self) -> None:
         """Run once. Silent workers come first, so that their tasks that have not started are dispatched again."""
         await self.rescue_silent_workers()
+        alive = [worker for worker in await read_workers(self._control) if worker.alive]
         for role in await read_roles(self._control):
+            is_read = any(not worker.roles or role in worker.roles for worker in alive)
             for lane in (Lane(Band.HIGH, role), Lane(Band.LOW, role)):
                 await self._reclaim(lane)
+                if not is_read:
+                    await self._remove_outdated(lane)
 
     async def rescue_silent_workers(self) -> None:
         """Return the tasks of idempotent roles of workers that are silent in Redis and have no session in Postgres.
@@ -86,6 +95,13 @@ class Reclaimer:
             await add_reclaimed(self._control, number)
             counts = (lane.role, lane.band, returned, len(removed), forgotten)
             log.info("Role %s, %s: put back %d entries, removed %d, and removed %d marks without an entry", *counts)
+
+    async def _remove_outdated(self, lane: Lane) -> None:
+        entries = await self._queue.take([lane], MOST_EXAMINED)
+        ids = [entry.task_id for entry in entries if entry.task_id is not None]
+        running = await self._session.run(sql.running_among(ids)) if ids else {}
+        await self._put_back([entry for entry in entries if running.get(entry.task_id or 0) is False])
+        await self._remove([entry for entry in entries if running.get(entry.task_id or 0) is not False])
 
     async def _put_back(self, entries: list[Entry]) -> int:
         if failpoints.ARMED:

@@ -63,6 +63,13 @@ def settings(server: ServerFacts, limits: Limits) -> Findings:
             f"objects that {server.user} creates without a schema name end up in Rolecall's own schema {OURS!r}",
             f'alter role "{server.user}" set search_path = public, and move what is there: alter table ... set schema',
         )
+    if server.before_builtins:
+        yield _warning(
+            "search_path",
+            f"the search path names {', '.join(server.before_builtins)} before pg_catalog, so functions and operators"
+            " there replace built-in ones, also in the statements of clients and workers",
+            f'alter role "{server.user}" set search_path = pg_catalog, followed by the schemas that you need',
+        )
     if not server.autovacuum:
         yield _trouble("autovacuum", "autovacuum is off: the queue becomes slower and slower", "set autovacuum = on")
 

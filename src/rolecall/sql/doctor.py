@@ -37,8 +37,10 @@ def server() -> Statement[ServerFacts]:
             " (select reset_val from pg_settings where name = 'default_transaction_isolation'),"
             " current_setting('autovacuum')::bool, pg_notification_queue_usage(),"
             " age(datfrozenxid), extract(epoch from clock_timestamp())::float8,"
-            " current_user, coalesce(current_schema(), '')"
-            " from pg_database where datname = current_database()"
+            " current_user, coalesce(current_schema(), ''),"
+            " path.names[:array_position(path.names, 'pg_catalog') - 1]"
+            " from pg_database cross join lateral (select current_schemas(true)::text[] as names) as path"
+            " where datname = current_database()"
         ),
         read=lambda rows: ServerFacts(*rows[0]),
     )

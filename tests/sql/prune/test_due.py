@@ -27,6 +27,14 @@ def prune_all(engine: Engine, limit: int = 2) -> dict[str, list[int]]:
     return batches
 
 
+def searches(engine: Engine) -> int:
+    """Prune until nothing is due; return how often the chains of open tasks were searched."""
+    with engine.connection.transaction():
+        prune_all(engine)
+        calls = "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions where funcname = 'held_chains'"
+        return int(str(engine.value(calls)))
+
+
 def retention(engine: Engine, kind: str, column: str) -> object:
     return engine.value(f"select {column} from rolecall.retention where kind = %s", kind)
 
@@ -45,6 +53,12 @@ def test_expired_rows_are_pruned_until_none_is_left(engine: Engine) -> None:
 
     assert prune_all(engine)["finished_tasks"] == [2, 2, 1, 0]
     assert engine.tasks() == []
+
+
+def test_chains_of_open_tasks_are_searched_once_if_no_day_can_be_dropped(engine: Engine) -> None:
+    engine.connection.execute("set track_functions = 'all'")
+
+    assert searches(engine) == 1
 
 
 def test_each_kind_pauses_for_an_hour_when_nothing_is_left(engine: Engine) -> None:

@@ -77,7 +77,8 @@ class Limits:
 class ServerFacts:
     """The server's settings in this session, how full its counters are, and its clock (seconds since 1970).
 
-    `schema` is where `user` creates objects without a schema name.
+    `schema` is where `user` creates objects without a schema name. Names in the schemas `before_builtins` take
+    precedence over built-in functions and operators.
     """
 
     version_number: int
@@ -92,6 +93,7 @@ class ServerFacts:
     clock: float
     user: str
     schema: str
+    before_builtins: list[str]
 
 
 @dataclass(frozen=True, slots=True)

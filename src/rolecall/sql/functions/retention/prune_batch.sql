@@ -21,15 +21,22 @@ begin
             select *
             into number, v_place
             from rolecall.prune_finished(p_row.place, rolecall.held_chains(), p_now, p_limit);
-        when 'task_partitions', 'event_partitions' then
+        when 'task_partitions' then
             select * into number, v_place, v_in_use
             from rolecall.drop_day(
-                case p_row.kind
-                    when 'task_partitions' then 'rolecall.finished_tasks'
-                    else 'rolecall.task_events'
-                end::regclass,
-                p_row.place, v_oldest, rolecall.held_chains(), p_now
+                'rolecall.finished_tasks', p_row.place, v_oldest,
+                -- Its cost grows with the open tasks that need others, so not without a day to drop.
+                case
+                    when exists (
+                        select from rolecall.partitions_of('rolecall.finished_tasks') as old
+                        where old.ends <= v_oldest
+                    ) then rolecall.held_chains()
+                end,
+                p_now
             );
+        when 'event_partitions' then
+            select * into number, v_place, v_in_use
+            from rolecall.drop_day('rolecall.task_events', p_row.place, v_oldest, null, p_now);
         when 'keys' then
             select * into number, v_place from rolecall.prune_keys(p_row.place, p_limit);
         when 'task_tokens' then
