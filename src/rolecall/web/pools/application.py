@@ -16,7 +16,6 @@ from starlette.routing import Mount
 from rolecall.app import App
 from rolecall.config import ScalingSettings, Settings
 from rolecall.model.errors import ConfigError, DatabaseUnavailable, NotAuthenticated
-from rolecall.model.operator.access import Session
 from rolecall.web.api.health import Health, is_alive, require_ready
 from rolecall.web.application import Application, build
 from rolecall.web.dashboard import assets
@@ -25,7 +24,7 @@ from rolecall.web.dashboard.view import redirect
 from rolecall.web.http.problems import answer_problems, http_problem
 from rolecall.web.http.requests import API, path_below, root_of, set_session_cookie
 from rolecall.web.pools.place import Place, Placed, mount_path
-from rolecall.web.pools.watch import PATIENCE, PoolState, PoolWatch
+from rolecall.web.pools.watch import PoolState, PoolWatch
 
 UNSHARED = "is for one database, so it cannot be combined with ROLECALL_POOLS"
 router = APIRouter(include_in_schema=False)
@@ -139,19 +138,11 @@ async def enter(request: Request, token: str = "") -> Response:
     if not access.takes_cookies(request):
         return redirect(str(request.url.replace(hostname=access.browser_host)))
     response = redirect(f"{root_of(request.scope)}/")
-    sessions = await asyncio.gather(*(_open_session(pool, request) for pool in front.pools))
+    sessions = await asyncio.gather(*(pool.open_session(request) for pool in front.pools))
     for pool, session in zip(front.pools, sessions, strict=True):
         if session is not None:
             set_session_cookie(pool.request_for(request), response, session, pool.state.logins.seconds)
     return response
-
-
-async def _open_session(pool: PoolWatch, request: Request) -> Session | None:
-    with suppress(DatabaseUnavailable, TimeoutError):
-        async with asyncio.timeout(PATIENCE):
-            sent = pool.request_for(request)
-            return await pool.state.access.open_session(sent, seconds=pool.state.logins.seconds)
-    return None
 
 
 router.get("/healthz")(is_alive)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic
@@ -18,7 +19,7 @@ from time import monotonic
 from fastapi import FastAPI, Request
 
 from rolecall.model.errors import DatabaseUnavailable, RolecallError, TooManyRequests
-from rolecall.model.operator.access import Scope
+from rolecall.model.operator.access import Scope, Session
 from rolecall.model.operator.overview import Alert
 from rolecall.service.alerts import visible_to
 from rolecall.service.overview import Overview
@@ -102,6 +103,15 @@ class PoolWatch:
         """Return a request to the server as one to the pool, whose cookies have other names."""
         root = root_of(request.scope) + self.place.mount_path
         return Request({**request.scope, "app": self.application, "root_path": root, "state": {}})
+
+    async def open_session(self, request: Request) -> Session | None:
+        """Open a session for a browser with the local token; None if the pool's database does not respond."""
+        with suppress(DatabaseUnavailable, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                return await self.state.access.open_session(
+                    self.request_for(request), seconds=self.state.logins.seconds
+                )
+        return None
 
     async def _renew(self) -> None:
         self.begin()
