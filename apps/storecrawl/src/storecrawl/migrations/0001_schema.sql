@@ -273,6 +273,9 @@ create table storecrawl.payloads (
     refused_options  integer,
     normalizer       text,
     repeats          bigint references storecrawl.payloads (id),
+    known_shares     jsonb,
+    held_fields      text[],
+    held_because     text,
 
     constraint counts_are_not_negative check (product_count >= 0 and size_raw >= 0 and size_gz >= 0),
     constraint checksum_is_hexadecimal check (sha256 ~ '^[0-9a-f]{64}$'),
@@ -282,7 +285,9 @@ create table storecrawl.payloads (
     constraint refusals_are_counted check
         ((refused_products is null) = (refused_options is null)
          and refused_products >= 0 and refused_options >= 0),
-    constraint repeat_is_applied check (repeats is null or (repeats <> id and applied_at is not null))
+    constraint repeat_is_applied check (repeats is null or (repeats <> id and applied_at is not null)),
+    constraint a_held_one_says_why check ((held_fields is null) = (held_because is null)),
+    constraint a_held_one_is_not_applied check (held_fields is null or applied_at is null)
 );
 
 comment on table storecrawl.payloads is
@@ -302,6 +307,11 @@ comment on column storecrawl.payloads.normalizer is
     'The version of the code that normalized the payload when it was first applied.';
 comment on column storecrawl.payloads.repeats is
     'The first of consecutive payloads with the same document. Its snapshots apply to all of them.';
+comment on column storecrawl.payloads.known_shares is
+    'The share of known values of each field, from 0 to 1. Null before the payload was read.';
+comment on column storecrawl.payloads.held_fields is
+    'The fields that lost most of their values, or products. Null if the payload is not held.';
+comment on column storecrawl.payloads.held_because is 'The losses in one sentence.';
 
 create index payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc);
 create index applied_payloads_by_store on storecrawl.payloads (store_id, fetched_at, id)
