@@ -16,6 +16,7 @@ from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discov
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
 from storecrawl.roles.postponement import Postponement
 from storecrawl.roles.product_refresh import add_product_refresh
+from storecrawl.roles.storage_first import StorageFirst
 from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
 from storecrawl.settings import CrawlSettings
@@ -50,7 +51,7 @@ def build_app(settings: CrawlSettings) -> App:
     app = App(
         "storecrawl",
         lifespan=crawler.lifespan,
-        middlewares=[Postponement()],
+        middlewares=[Postponement(), StorageFirst(crawler)],
         checks=CHECKS,
         migrations=[MIGRATIONS],
     )
