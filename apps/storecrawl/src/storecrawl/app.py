@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 from rolecall import App, exponential
-from storecrawl.health_checks import CHECKS
+from storecrawl.health_checks import build_checks
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.crawler import STORE_KEY, Crawler
@@ -52,7 +52,7 @@ def build_app(settings: CrawlSettings) -> App:
         "storecrawl",
         lifespan=crawler.lifespan,
         middlewares=[Postponement(), StorageFirst(crawler)],
-        checks=CHECKS,
+        checks=build_checks(crawler),
         migrations=[MIGRATIONS],
     )
     app.alias("dispensary_id", "store_id", key=STORE_KEY)

@@ -30,8 +30,9 @@ class CrawlSettings:
 
     Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
     `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
-    missing from `miss_threshold` complete menus in a row is removed. A menu that lost most of its products or of a
-    field's values is held until `confirmations` other fetches lost as much. Without `schedules`, only enqueued tasks run.
+    missing from `miss_threshold` complete menus in a row is removed. A menu that lost most of its products, or of the
+    values of a field, is held until `confirmations` other fetches lost as much. Without `schedules`, only enqueued
+    tasks run.
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
