@@ -76,9 +76,14 @@ async def held_menus(connection: Connection) -> list[Finding]:
 CHECKS = (routes, blocked_stores, held_menus)
 
 
+def rounds_of(crawler: Crawler) -> timedelta:
+    """Return the time after which a store without a new menu is stale."""
+    return timedelta(seconds=ROUNDS * crawler.settings.fetch_every)
+
+
 def build_checks(crawler: Crawler) -> tuple[Check, ...]:
     """Return all checks, including those that depend on the settings."""
-    rounds = timedelta(seconds=ROUNDS * crawler.settings.fetch_every)
+    rounds = rounds_of(crawler)
 
     async def failing_fetches(connection: Connection) -> list[Finding]:
         """Check whether fetches fail, by class of error."""
@@ -141,12 +146,13 @@ def _silent_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
     silent = [route for route in active if route.failed_in_a_row >= SILENT_AFTER]
     if silent:
         named = ", ".join(f"{route.label} ({route.last_error})" for route in silent[:NAMED]) + _others(silent)
-        yield _finding(
-            Severity.TROUBLE if len(silent) == len(active) else Severity.WARNING,
-            f"{len(silent)} of {len(active)} outgoing routes have no usable response: at least {SILENT_AFTER} requests in a row"
-            f" failed on {named}",
-            "check whether the proxy and the upstream respond; disable routes that are gone",
+        problem = (
+            f"{len(silent)} of {len(active)} outgoing routes have no usable response: at least {SILENT_AFTER} requests"
+            f" in a row failed on {named}"
         )
+        severity = Severity.TROUBLE if len(silent) == len(active) else Severity.WARNING
+        advice = "check whether the proxy and the upstream respond; disable routes that are gone"
+        yield _finding(severity, problem, advice)
 
 
 def _failing_findings(found: Sequence[FailingStores], stores: int) -> Iterator[Finding]:

@@ -14,12 +14,16 @@ from storecrawl.statements import Connection, fetch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldField:
-    """A field that lost its values in menus of `stores`, which are held since then; `because` is the latest one."""
+    """A field that lost its values in menus of `stores`, which are held since then.
+
+    `payload_id` is the latest held payload, and `because` its reason.
+    """
 
     field: str
     stores: int
     since: datetime
     because: str
+    payload_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

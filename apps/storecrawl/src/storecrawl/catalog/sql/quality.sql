@@ -2,7 +2,8 @@
 -- Count the stores whose menus are held, and have been since their last applied one.
 -- returns: a row per lost field, those of most stores first
 select field, count(distinct held.store_id) as stores, min(held.fetched_at) as since,
-    (array_agg(held.held_because order by held.fetched_at desc, held.id desc))[1] as because
+    (array_agg(held.held_because order by held.fetched_at desc, held.id desc))[1] as because,
+    (array_agg(held.id order by held.fetched_at desc, held.id desc))[1] as payload_id
 from storecrawl.payloads as held
 cross join lateral unnest(held.held_fields) as field
 where held.held_fields is not null
