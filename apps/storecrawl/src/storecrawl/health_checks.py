@@ -99,7 +99,7 @@ def build_checks(crawler: Crawler) -> tuple[Check, ...]:
             f"{found.stale:,} of {found.stores:,} stores have had no menu for {ROUNDS} rounds, the first since"
             f" {_moment(found.oldest_at)}"
         )
-        advice = "check whether workers fetch, and what the tasks of these stores say"
+        advice = "check whether workers fetch; look at the tasks of these stores"
         return [Finding(severity=_severity(found.stale, found.stores), problem=problem, advice=advice, path=QUALITY)]
 
     async def storage(_connection: Connection) -> list[Finding]:

@@ -90,14 +90,14 @@ def test_look_at_a_usable_storage_stores_nothing(storage: Storage) -> None:
     assert list(storage.list()) == []
 
 
-def test_look_at_a_folder_that_became_a_file_says_so(tmp_path: Path) -> None:
+def test_folder_that_became_a_file_is_unreachable(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"")
 
     with pytest.raises(StorageUnreachable, match="data is not a folder in which this user may write"):
         FolderStorage(tmp_path / "data" / "payloads").look()
 
 
-def test_look_at_an_almost_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_on_an_almost_full_disk_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "LEAST_FREE", 2**62)
 
     with pytest.raises(StorageUnreachable, match="its disk has only [0-9,]+ free bytes"):

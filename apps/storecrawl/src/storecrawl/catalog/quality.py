@@ -30,7 +30,7 @@ class HeldField:
 class FailingStores:
     """The stores whose last attempt failed with one class of error, and the text of the latest one.
 
-    Of these, `lasting` failed three times in a row, or for good.
+    Of these, `lasting` failed three times in a row, or permanently.
     """
 
     error: str
@@ -64,7 +64,7 @@ async def held_fields(connection: Connection) -> list[HeldField]:
 
 
 async def failing_stores(connection: Connection, roles: Sequence[str], within: timedelta) -> list[FailingStores]:
-    """Count the stores whose tasks of these roles fail now, or failed for good in this time, by class of error."""
+    """Count the stores whose tasks of these roles fail now, or failed permanently in this time, by class of error."""
     parameters = {"roles": list(roles), "within": within}
     return await fetch(connection, QUALITY.failing_stores, parameters, class_row(FailingStores))
 

@@ -57,7 +57,7 @@ def _fields(held: Sequence[HeldField], known: Sequence[KnownField]) -> Iterator[
         now = known_by_field.get(field)
         yield FieldQuality(
             field=field,
-            share=now and now.share,
+            share=now.share if now else None,
             menus=now.menus if now else 0,
             held=held_by_field.get(field),
         )

@@ -164,8 +164,8 @@ class Product:
     """A product of a store's menu; only `external_id`, the platform's key, is unique.
 
     `rec_only` and `medical_only` are None if the source does not state them. `created_at` and `updated_at`
-    are the platform's times. `expects_special` is True unless the source says that there is no special, and
-    None if its form never says so.
+    are the platform's times. `expects_special` is False if the source marks the product as not on special,
+    and None if documents of this form have no such mark.
     """
 
     external_id: str

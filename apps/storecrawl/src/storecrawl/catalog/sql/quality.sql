@@ -21,8 +21,8 @@ order by stores desc, field
 -- name: failing_stores
 -- Count the stores whose last attempt to fetch or to read a menu failed, by the class of the error. Held menus
 -- are not counted.
--- returns: a row per class, those of most stores first; `lasting` stores failed three times in a row, or for
---          good
+-- returns: a row per class, those of most stores first; `lasting` stores failed three times in a row, or
+--          permanently
 with attempts as (
     select key, error, attempt >= 3 as is_lasting, coalesce(started_at, created_at) as failed_at
     from rolecall.all_tasks
