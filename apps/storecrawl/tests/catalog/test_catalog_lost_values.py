@@ -22,6 +22,7 @@ FULL = {
     "strainType": "Indica",
     "Image": "https://images.example/a.png",
     "THCContent": {"unit": "PERCENTAGE", "range": [22.5]},
+    "CBDContent": {"unit": "PERCENTAGE", "range": [0.1]},
     "special": True,
     "recSpecialPrices": [15],
     "manualInventory": [{"option": "1g", "inventory": 9}],

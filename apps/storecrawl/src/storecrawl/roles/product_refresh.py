@@ -80,7 +80,7 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
 
 @contextmanager
 def _permanent_failures() -> Iterator[None]:
-    """Fail permanently if the payload is bad; an unavailable storage is retried."""
+    """Fail permanently if the payload is bad; an unavailable storage is waited for."""
     try:
         yield
     except PayloadUnreachable:

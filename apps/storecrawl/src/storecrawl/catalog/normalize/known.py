@@ -26,7 +26,8 @@ def known_values(menu: Menu) -> dict[str, KnownValues]:
     """Count the known values of ten fields; fields that no product or option could have are left out.
 
     Prices and quantities belong to options, names to records of the document. The others belong to products,
-    specials only to products that do not say that they have none.
+    specials only to products that do not say that they have none. The potency is that of THC: CBD, which many products
+    have as well, would hide its loss.
     """
     products, variants = menu.products, [variant for product in menu.products for variant in product.variants]
     on_special = [product for product in products if product.expects_special]
@@ -34,7 +35,7 @@ def known_values(menu: Menu) -> dict[str, KnownValues]:
         "price": _count(variant.price_rec_cents or variant.price_med_cents for variant in variants),
         "quantity": _count(variant.quantity is not None for variant in variants),
         "special": _count(any(variant.on_special for variant in product.variants) for product in on_special),
-        "potency": _count(product.thc or product.cbd for product in products),
+        "potency": _count(product.thc for product in products),
         "brand": _count(product.brand for product in products),
         "category": _count(product.category for product in products),
         "strain": _count(product.strain_type for product in products),

@@ -5,6 +5,7 @@ select field, count(distinct held.store_id) as stores, min(held.fetched_at) as s
     (array_agg(held.held_because order by held.fetched_at desc, held.id desc))[1] as because,
     (array_agg(held.id order by held.fetched_at desc, held.id desc))[1] as payload_id
 from storecrawl.payloads as held
+join storecrawl.stores as store on store.id = held.store_id and store.crawl_enabled
 cross join lateral unnest(held.held_fields) as field
 where held.held_fields is not null
     and not exists (
