@@ -30,7 +30,9 @@ class CrawlSettings:
 
     Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
     `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
-    missing from `miss_threshold` complete menus in a row is removed. Without `schedules`, only enqueued tasks run.
+    missing from `miss_threshold` complete menus in a row is removed. A menu that lost most of its products, or of the
+    values of a field, is held until `confirmations` other fetches lost as much. Without `schedules`, only enqueued
+    tasks run.
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
@@ -54,6 +56,7 @@ class CrawlSettings:
     analyse_every: float = 6 * 3600.0
     derive_pause: float = 5.0
     miss_threshold: int = 3
+    confirmations: int = 2
     retry_first: float = 10.0
     lease: float = 60.0
     payload_bytes: int = 100 * 1024 * 1024
@@ -197,6 +200,7 @@ _READERS = {
     "analyse_every": _seconds,
     "derive_pause": _seconds,
     "miss_threshold": _number,
+    "confirmations": _number,
     "retry_first": _seconds,
     "lease": _seconds,
     "payload_bytes": _number,

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 from psycopg.rows import dict_row
-from storecrawl.catalog import RefreshReport, apply_menu, record_payload
+from storecrawl.catalog import HeldMenu, RefreshReport, apply_menu, hold_menu, record_payload
 from storecrawl.catalog.normalize import Menu, normalize
 from storecrawl.payloads import WrittenPayload
 
@@ -100,11 +100,15 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
 def refresh(
     connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaitable[int]]
 ) -> Callable[..., Awaitable[RefreshReport]]:
-    """Apply a menu fetched at an hour, in a transaction, as a new payload or as the given one."""
+    """Apply a menu fetched at an hour, in a transaction, as a new payload or as the given one; hold it if refused."""
 
     async def run(store_id: int, hour: int, menu: Menu, payload_id: int | None = None) -> RefreshReport:
         payload = payload_id or await new_payload(store_id, hour, len(menu.products))
-        async with connection.transaction():
-            return await apply_menu(connection, payload, store_id, START + timedelta(hours=hour), menu)
+        try:
+            async with connection.transaction():
+                return await apply_menu(connection, payload, store_id, START + timedelta(hours=hour), menu)
+        except HeldMenu as problem:
+            await hold_menu(connection, payload, menu, problem)
+            raise
 
     return run

@@ -20,8 +20,10 @@ from storecrawl.catalog.diff import FieldChange, MenuDiff, ProductChange, diff_p
 from storecrawl.catalog.errors import (
     CatalogError,
     DifferentPayload,
+    HeldMenu,
     ImplausibleMenu,
     LocationRefused,
+    LostValues,
     NoPayload,
     UnknownBrand,
     UnknownImage,
@@ -56,6 +58,7 @@ from storecrawl.catalog.payloads import (
     record_payload,
     without_row,
 )
+from storecrawl.catalog.plausibility import Plausibility
 from storecrawl.catalog.products import (
     KnownProduct,
     ListedProduct,
@@ -83,7 +86,7 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.refresh import Plausibility, RefreshReport, RefreshRules, apply_menu
+from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
@@ -131,10 +134,12 @@ __all__ = [
     "ExpirablePayload",
     "Fetch",
     "FieldChange",
+    "HeldMenu",
     "ImplausibleMenu",
     "KnownProduct",
     "ListedProduct",
     "LocationRefused",
+    "LostValues",
     "MenuDiff",
     "NewestMenu",
     "NoPayload",
@@ -180,6 +185,7 @@ __all__ = [
     "find_product",
     "find_raw_menu",
     "find_store",
+    "hold_menu",
     "images_of_products",
     "known_products",
     "latest_payload",

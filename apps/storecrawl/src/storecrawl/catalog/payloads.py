@@ -24,7 +24,8 @@ class StoredPayload:
 
     `product_count` counts the fetched document. `applied_count` is the count when it was first applied, and the
     refused ones are counted when it was last applied; both are None before. The file was removed at `expired_at`, the
-    row stays. `raw_menu_id` identifies the merged responses.
+    row stays. `raw_menu_id` identifies the merged responses. `known_shares` has the share of known values by field. A
+    held payload says which fields lost values and why; it is not applied.
     """
 
     id: int
@@ -42,6 +43,9 @@ class StoredPayload:
     complete: bool | None
     refused_products: int | None
     refused_options: int | None
+    known_shares: dict[str, float] | None
+    held_fields: list[str] | None
+    held_because: str | None
     expired_at: datetime | None
     raw_menu_id: int | None
 

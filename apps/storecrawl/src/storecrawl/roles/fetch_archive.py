@@ -98,7 +98,7 @@ class FetchArchive:
             return
         try:
             raw = await self.crawler.run_in_thread(self._write_raw)
-        except (PayloadError, OSError) as trouble:
+        except PayloadError as trouble:
             self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
         reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]

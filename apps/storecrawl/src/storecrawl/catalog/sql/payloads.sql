@@ -2,6 +2,7 @@
 -- returns: a page of crawl payloads, the newest fetch first, before the last one of the previous page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where (fetched_at, id) < (
@@ -17,6 +18,7 @@ limit %(limit)s
 --          page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where store_id = %(store_id)s
@@ -32,6 +34,7 @@ limit %(limit)s
 -- returns: one crawl payload
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where id = %(payload_id)s
@@ -98,9 +101,10 @@ where payload.id = %(payload_id)s
 -- name: read_history
 -- Read a payload's position in its store's history, after the store is locked.
 -- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
---          last one applied before it; how many fetches between the two were below the share of that size
+--          last one applied before it and its shares of known values; how many fetches between the two were
+--          below the share of that size, and the shares of known values of the read ones
 with earlier as (
-    select id, fetched_at, applied_count
+    select id, fetched_at, applied_count, known_shares
     from storecrawl.payloads
     where store_id = %(store_id)s
         and applied_at is not null
@@ -125,7 +129,16 @@ select
             and (between_them.fetched_at, between_them.id) > (earlier.fetched_at, earlier.id)
             and (between_them.fetched_at, between_them.id) < (%(fetched_at)s, %(payload_id)s)
             and between_them.product_count < earlier.applied_count * %(smallest_share)s::numeric
-    ) as as_small
+    ) as as_small,
+    (select known_shares from earlier) as last_shares,
+    array(
+        select between_them.known_shares
+        from storecrawl.payloads as between_them, earlier
+        where between_them.store_id = %(store_id)s
+            and (between_them.fetched_at, between_them.id) > (earlier.fetched_at, earlier.id)
+            and (between_them.fetched_at, between_them.id) < (%(fetched_at)s, %(payload_id)s)
+            and between_them.known_shares is not null
+    ) as later_shares
 
 
 -- name: mark_applied
@@ -134,7 +147,20 @@ update storecrawl.payloads
 set applied_at = clock_timestamp(),
     applied_count = %(applied_count)s,
     complete = %(complete)s,
-    normalizer = %(normalizer)s
+    normalizer = %(normalizer)s,
+    known_shares = %(known_shares)s::jsonb,
+    held_fields = null,
+    held_because = null
+where id = %(payload_id)s
+    and applied_at is null
+
+
+-- name: hold_payload
+-- Record why a payload is not applied, until it is applied.
+update storecrawl.payloads
+set known_shares = %(known_shares)s::jsonb,
+    held_fields = %(fields)s,
+    held_because = %(because)s
 where id = %(payload_id)s
     and applied_at is null
 
@@ -146,7 +172,8 @@ where id = %(payload_id)s
 -- than fit in rows must be read again.
 -- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
-    select id, fetched_at, sha256, size_raw, applied_count, complete, refused_products, refused_options, normalizer, repeats
+    select id, fetched_at, sha256, size_raw, applied_count, complete, refused_products, refused_options,
+        normalizer, known_shares, repeats
     from storecrawl.payloads
     where store_id = %(store_id)s
         and applied_at is not null
@@ -160,6 +187,9 @@ set applied_at = clock_timestamp(),
     refused_products = last.refused_products,
     refused_options = last.refused_options,
     normalizer = last.normalizer,
+    known_shares = last.known_shares,
+    held_fields = null,
+    held_because = null,
     repeats = coalesce(last.repeats, last.id)
 from last
 where this.id = %(payload_id)s
