@@ -1,4 +1,4 @@
-"""The crawler's checks for Rolecall's doctor: usable routes and blocked stores."""
+"""The crawler's checks for Rolecall's doctor: usable routes, blocked stores and fetches in the future."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from rolecall import Finding, Severity
-from storecrawl.catalog import count_blocked_stores
+from storecrawl.catalog import count_blocked_stores, count_future_fetches
 from storecrawl.egress.repository import StoredRoute, list_routes
 
 Connection = psycopg.AsyncConnection[Any]
@@ -42,7 +42,20 @@ async def blocked_stores(connection: Connection) -> list[Finding]:
     ]
 
 
-CHECKS = (routes, blocked_stores)
+async def future_fetches(connection: Connection) -> list[Finding]:
+    """Check whether a fetch has a time in the future: a clock was ahead."""
+    found = await count_future_fetches(connection)
+    if not found.payloads:
+        return []
+    problem = (
+        f"{found.payloads:,} payloads of {found.stores:,} stores have a fetch time in the future, the latest one of"
+        f" store {found.store_id}: {_moment(found.fetched_at)}. The database's clock was ahead of its present time"
+    )
+    advice = "check the clock of the database's machine; newer menus are applied all the same"
+    return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/payloads")]
+
+
+CHECKS = (routes, blocked_stores, future_fetches)
 
 
 def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:

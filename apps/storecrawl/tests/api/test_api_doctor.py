@@ -74,6 +74,18 @@ async def test_blocked_stores_are_a_warning_and_trouble_from_half_of_all(
     assert listed == stores[:blocked]
 
 
+async def test_fetch_in_the_future_is_a_warning(http: httpx2.AsyncClient, shop: Shop) -> None:
+    store = shop.store()
+    shop.payload(store, {}, hour=24 * 365 * 100)
+
+    [(severity, problem, path)] = await findings_of(http, "future_fetches")
+
+    assert (severity, path) == ("warning", "/payloads")
+    assert problem.startswith(
+        f"1 payloads of 1 stores have a fetch time in the future, the latest one of store {store}"
+    )
+
+
 async def test_store_shows_since_when_it_is_blocked_and_its_next_visit(http: httpx2.AsyncClient, shop: Shop) -> None:
     blocked, other = shop.stores(2)
     shop.block(blocked, "HTTP 403")

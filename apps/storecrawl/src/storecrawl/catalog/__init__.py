@@ -100,13 +100,17 @@ from storecrawl.catalog.statistics import (
 )
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
 from storecrawl.catalog.stores import (
+    BegunFetch,
     BlockedStores,
     DueStore,
+    FutureFetches,
     Store,
     StoreFigures,
     StoreFilter,
+    begin_fetch,
     block_store,
     count_blocked_stores,
+    count_future_fetches,
     crawlable_stores,
     find_store,
     list_stores,
@@ -118,6 +122,7 @@ from storecrawl.catalog.stores import (
 )
 
 __all__ = [
+    "BegunFetch",
     "BlockedStores",
     "Brand",
     "BrandOrder",
@@ -131,6 +136,7 @@ __all__ = [
     "ExpirablePayload",
     "Fetch",
     "FieldChange",
+    "FutureFetches",
     "ImplausibleMenu",
     "KnownProduct",
     "ListedProduct",
@@ -166,9 +172,11 @@ __all__ = [
     "VariantRecord",
     "all_stores",
     "apply_menu",
+    "begin_fetch",
     "begin_round",
     "block_store",
     "count_blocked_stores",
+    "count_future_fetches",
     "count_stores",
     "crawlable_stores",
     "diff_payloads",

@@ -4,7 +4,7 @@ A refresh locks the store's row first, so that refreshes of one store run one af
 rows in the order of their external ids. The state of the products depends on which payloads were applied, not
 on how often or in which order:
 
-- a product shows the newest payload that contains it, by fetch time;
+- a product shows the newest payload that contains it, by the number of the store's fetch;
 - its misses are the complete payloads applied since it was last seen;
 - a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
 
@@ -138,9 +138,8 @@ async def apply_menu(
     Raises UnknownPayload if the payload is not of this store and fetch. Raises ImplausibleMenu, before anything is
     written, if the menu is too small.
     """
-    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
-    if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
-        raise UnknownPayload(payload_id, store_id)
+    sequence = await lock_store(connection, payload_id, store_id, fetched_at)
+    place = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
     if not history.applied:
         rules.plausibility.check_claim(menu)
@@ -151,10 +150,22 @@ async def apply_menu(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
+        sequence=sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
     return await _refresh(connection, position, menu)
+
+
+async def lock_store(connection: Connection, payload_id: int, store_id: int, fetched_at: datetime) -> int:
+    """Lock a payload's store; return the number of the payload's fetch.
+
+    Raises UnknownPayload if the payload is not of this store and fetch.
+    """
+    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
+    for sequence in await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
+        return int(sequence)
+    raise UnknownPayload(payload_id, store_id)
 
 
 async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> _History:
@@ -291,6 +302,7 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "payload_id": position.payload_id,
         "store_id": position.store_id,
         "fetched_at": position.fetched_at,
+        "sequence": position.sequence,
         "newer": position.newer,
         "threshold": position.threshold,
     }

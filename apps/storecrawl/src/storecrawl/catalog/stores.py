@@ -118,6 +118,36 @@ async def require_crawlable(connection: Connection, store_ids: Sequence[int]) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BegunFetch:
+    """A fetch of a store: its number and its time. The number orders fetches, since a clock can be wrong."""
+
+    sequence: int
+    begun_at: datetime
+
+
+async def begin_fetch(connection: Connection, store_id: int) -> BegunFetch:
+    """Give a fetch that begins now its number. Raises UnknownStore."""
+    for begun in await fetch(connection, STORES.begin_fetch, {"store_id": store_id}, class_row(BegunFetch)):
+        return begun
+    raise UnknownStore([store_id])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FutureFetches:
+    """How many payloads have a fetch time in the future, in how many stores, and the latest one."""
+
+    payloads: int
+    stores: int
+    store_id: int | None
+    fetched_at: datetime | None
+
+
+async def count_future_fetches(connection: Connection) -> FutureFetches:
+    """Count the payloads whose fetch time is in the future by the database's clock."""
+    return (await fetch(connection, STORES.count_future_fetches, {}, class_row(FutureFetches)))[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedStores:
     """The number of blocked stores, the time of the first block and the reason of the latest."""
 

@@ -24,16 +24,20 @@ create table storecrawl.stores (
     medical           boolean,
     crawl_enabled     boolean not null default true,
     last_fetch_at     timestamptz,
+    fetches           integer not null default 0,
     first_seen_at     timestamptz not null default clock_timestamp(),
     last_seen_at      timestamptz not null default clock_timestamp(),
 
     constraint a_store_has_a_name check (name <> ''),
     constraint a_platform_id_is_short check (length(platform_store_id) between 1 and 100),
-    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at)
+    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at),
+    constraint fetches_are_counted check (fetches >= 0)
 );
 
 comment on table storecrawl.stores is 'Stores to crawl. Rows are disabled, never deleted.';
 comment on column storecrawl.stores.last_fetch_at is 'The fetch time of the store''s newest crawl payload.';
+comment on column storecrawl.stores.fetches is
+    'The number of fetches that have started. Each has its number, which orders them whatever a clock says.';
 
 create index stores_by_last_fetch on storecrawl.stores (last_fetch_at nulls first, id)
     where crawl_enabled and platform_store_id is not null;
@@ -264,6 +268,7 @@ create table storecrawl.payloads (
     size_gz          bigint not null,
     sha256           text not null,
     fetched_at       timestamptz not null,
+    sequence         integer not null,
     created_at       timestamptz not null default clock_timestamp(),
     applied_at       timestamptz,
     applied_count    integer,
@@ -274,6 +279,7 @@ create table storecrawl.payloads (
     normalizer       text,
     repeats          bigint references storecrawl.payloads (id),
 
+    constraint one_payload_per_fetch unique (store_id, sequence),
     constraint counts_are_not_negative check (product_count >= 0 and size_raw >= 0 and size_gz >= 0),
     constraint checksum_is_hexadecimal check (sha256 ~ '^[0-9a-f]{64}$'),
     constraint path_stays_below_its_root check (storage_path !~ '(^/|(^|/)\.\.(/|$))'),
@@ -289,6 +295,8 @@ comment on table storecrawl.payloads is
     'One row per crawl payload file. Rows are never deleted. A payload can be applied again until its '
     'file expires.';
 comment on column storecrawl.payloads.product_count is 'Products in the fetched document.';
+comment on column storecrawl.payloads.sequence is
+    'The number of the fetch among those of its store. The newest payload has the highest one.';
 comment on column storecrawl.payloads.applied_count is
     'Products normalized when the document was first applied.';
 comment on column storecrawl.payloads.complete is
@@ -303,11 +311,10 @@ comment on column storecrawl.payloads.normalizer is
 comment on column storecrawl.payloads.repeats is
     'The first of consecutive payloads with the same document. Its snapshots apply to all of them.';
 
-create index payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc);
-create index applied_payloads_by_store on storecrawl.payloads (store_id, fetched_at, id)
+create index applied_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where applied_at is not null;
 create index payloads_by_fetch on storecrawl.payloads (fetched_at desc, id desc);
-create index kept_payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc)
+create index kept_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where expired_at is null;
 
 create table storecrawl.raw_menus (
@@ -348,7 +355,7 @@ comment on column storecrawl.raw_menus.digests is
 
 create index raw_menus_by_fetch on storecrawl.raw_menus (fetched_at desc, id desc);
 create index raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc);
-create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc)
+create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, id)
     where payload_id is null;
 
 create table storecrawl.refusals (
@@ -448,6 +455,8 @@ create table storecrawl.products (
     changed_at         timestamptz not null,
     last_fetched_at    timestamptz not null,
     last_payload_id    bigint not null references storecrawl.payloads (id),
+    sequence           integer not null,
+    seen_sequence      integer not null,
 
     constraint one_product_per_store_and_external_id unique (store_id, external_id),
     constraint an_external_id_is_short check (length(external_id) between 1 and 200),
@@ -459,7 +468,8 @@ create table storecrawl.products (
     constraint misses_are_counted check (consecutive_misses >= 0),
     constraint removed_is_not_in_stock check
         (not (in_stock and availability in ('removed_from_menu', 'out_of_stock'))),
-    constraint seen_in_order check (first_seen_at <= last_fetched_at and last_fetched_at <= last_seen_at)
+    constraint seen_in_order check
+        (first_seen_at <= last_fetched_at and first_seen_at <= last_seen_at and sequence <= seen_sequence)
 ) with (fillfactor = 50);
 
 comment on table storecrawl.products is
@@ -469,9 +479,13 @@ comment on column storecrawl.products.content_hash is
     'The hash of the normalized product and variants. Equal hashes need no write.';
 comment on column storecrawl.products.consecutive_misses is
     'Newer complete payloads without the product, counted up to the removal threshold.';
-comment on column storecrawl.products.last_seen_at is 'The newest fetch with the product, usable or not.';
+comment on column storecrawl.products.last_seen_at is 'The time of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.last_fetched_at is
-    'The fetch that the row shows. An older payload never overwrites it.';
+    'The time of the fetch that the row shows.';
+comment on column storecrawl.products.sequence is
+    'The number of the fetch that the row shows. An older payload never overwrites it.';
+comment on column storecrawl.products.seen_sequence is
+    'The number of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.rec_only is
     'For recreational use only. Null if the platform does not state it.';
 comment on column storecrawl.products.medical_only is
@@ -657,7 +671,7 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.store_id, payload.fetched_at as captured_at,
     snapshot.name, snapshot.brand, snapshot.category, snapshot.subcategory, snapshot.strain_type,
     snapshot.thc_lo, snapshot.thc_hi, snapshot.thc_unit, snapshot.cbd_lo, snapshot.cbd_hi, snapshot.cbd_unit,
-    snapshot.availability, snapshot.in_stock
+    snapshot.availability, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.product_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 
@@ -668,7 +682,7 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.option, payload.fetched_at as captured_at,
     snapshot.price_rec_cents, snapshot.price_med_cents,
     snapshot.special_rec_cents, snapshot.special_med_cents,
-    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock
+    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.variant_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 
@@ -747,7 +761,7 @@ select distinct on (product_id, option, utc.day)
     captured_at
 from storecrawl.captured_variants
 cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, captured_at desc, payload_id desc;
+order by product_id, option, utc.day, sequence desc;
 
 comment on materialized view storecrawl.price_history_by_day is
     'The last captured prices of each option on each UTC day.';

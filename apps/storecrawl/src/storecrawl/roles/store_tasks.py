@@ -96,7 +96,7 @@ async def find_store(connection: Connection, store_id: int) -> CrawlStore | None
 
 
 async def database_time(connection: Connection) -> datetime:
-    """Return the database's time, by which payloads are ordered."""
+    """Return the database's time."""
     cursor = await connection.execute("select clock_timestamp()")
     row = await cursor.fetchone()
     if row is None:

@@ -21,16 +21,20 @@ create table storecrawl.stores (
     medical           boolean,
     crawl_enabled     boolean not null default true,
     last_fetch_at     timestamptz,
+    fetches           integer not null default 0,
     first_seen_at     timestamptz not null default clock_timestamp(),
     last_seen_at      timestamptz not null default clock_timestamp(),
 
     constraint a_store_has_a_name check (name <> ''),
     constraint a_platform_id_is_short check (length(platform_store_id) between 1 and 100),
-    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at)
+    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at),
+    constraint fetches_are_counted check (fetches >= 0)
 );
 
 comment on table storecrawl.stores is 'Stores to crawl. Rows are disabled, never deleted.';
 comment on column storecrawl.stores.last_fetch_at is 'The fetch time of the store''s newest crawl payload.';
+comment on column storecrawl.stores.fetches is
+    'The number of fetches that have started. Each has its number, which orders them whatever a clock says.';
 
 create index stores_by_last_fetch on storecrawl.stores (last_fetch_at nulls first, id)
     where crawl_enabled and platform_store_id is not null;

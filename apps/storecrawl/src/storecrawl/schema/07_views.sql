@@ -71,7 +71,7 @@ select distinct on (product_id, option, utc.day)
     captured_at
 from storecrawl.captured_variants
 cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, captured_at desc, payload_id desc;
+order by product_id, option, utc.day, sequence desc;
 
 comment on materialized view storecrawl.price_history_by_day is
     'The last captured prices of each option on each UTC day.';

@@ -47,18 +47,42 @@ order by id
 
 
 -- name: stores_due
+-- A store whose last fetch is in the future is due, since that time was wrong.
 -- returns: stores that may be fetched again, the longest unfetched first
-select id, platform_store_id, slug, name, state, last_fetch_at
+select
+    id, platform_store_id, slug, name, state,
+    case when last_fetch_at <= clock_timestamp() then last_fetch_at end as last_fetch_at
 from storecrawl.stores
 where crawl_enabled
     and platform_store_id is not null
     and (
         last_fetch_at is null
+        or last_fetch_at > clock_timestamp()
         or last_fetch_at <= coalesce(%(now)s::timestamptz, clock_timestamp()) - %(interval)s::interval
     )
     and (%(state)s::text is null or state = %(state)s)
-order by last_fetch_at nulls first, id
+order by stores.last_fetch_at nulls first, id
 limit %(limit)s::bigint
+
+
+-- name: begin_fetch
+-- Count a fetch that begins now.
+-- returns: its number and its time
+update storecrawl.stores
+set fetches = fetches + 1
+where id = %(store_id)s
+returning fetches as sequence, clock_timestamp() as begun_at
+
+
+-- name: count_future_fetches
+-- returns: how many payloads have a fetch time in the future, in how many stores, and the latest one
+select
+    count(*) as payloads,
+    count(distinct store_id) as stores,
+    (array_agg(store_id order by fetched_at desc))[1] as store_id,
+    max(fetched_at) as fetched_at
+from storecrawl.payloads
+where fetched_at > clock_timestamp()
 
 
 -- name: figures_of_stores
