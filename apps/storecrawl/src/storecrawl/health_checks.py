@@ -1,16 +1,24 @@
-"""The crawler's checks for Rolecall's doctor: usable routes, blocked stores and fetches in the future."""
+"""The crawler's checks for Rolecall's doctor: routes, blocked, dark and lost stores, fetches in the future."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 
 from rolecall import Finding, Severity
-from storecrawl.catalog import count_blocked_stores, count_future_fetches
+from storecrawl.catalog import (
+    StoresInTrouble,
+    count_blocked_stores,
+    count_dark_stores,
+    count_future_fetches,
+    count_lost_ids,
+    overdue_stores,
+)
 from storecrawl.egress.repository import StoredRoute, list_routes
+from storecrawl.settings import CrawlSettings
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -42,6 +50,39 @@ async def blocked_stores(connection: Connection) -> list[Finding]:
     ]
 
 
+async def dark_stores(connection: Connection) -> list[Finding]:
+    """Check whether stores are without a menu for so long that their stock is unknown."""
+    found = await count_dark_stores(connection)
+    findings = []
+    if found.found:
+        problem = (
+            f"{_share(found)} are dark, the first since {_moment(found.since)}: they had no menu for some rounds, and"
+            " their stock is unknown"
+        )
+        advice = "look at the tasks of these stores; each becomes light again with its next menu"
+        findings.append(_store_finding(found, problem, advice, "/stores?dark=yes"))
+    settings = CrawlSettings.from_environment()
+    one_round = timedelta(seconds=settings.fetch_every)
+    if overdue := await overdue_stores(connection, settings.dark_after + one_round):
+        problem = (
+            f"the stock of {len(overdue):,} stores still counts, though they had no menu for more than"
+            f" {settings.dark_rounds} rounds (ids: {', '.join(map(str, overdue[:NAMED]))})"
+        )
+        advice = "payload_fetch_all makes them dark at the start of its next round; check its schedule"
+        findings.append(Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/stores"))
+    return findings
+
+
+async def lost_ids(connection: Connection) -> list[Finding]:
+    """Check whether searches keep finding ids that the platform does not know."""
+    found = await count_lost_ids(connection)
+    if not found.found:
+        return []
+    problem = f"{_share(found)} need investigation: the platform has no menu for their id, but searches find it"
+    advice = "check whether these stores still exist; link a location with the new id, or disable them"
+    return [_store_finding(found, problem, advice, "/stores")]
+
+
 async def future_fetches(connection: Connection) -> list[Finding]:
     """Check whether a fetch has a time in the future: a clock was ahead."""
     found = await count_future_fetches(connection)
@@ -55,7 +96,7 @@ async def future_fetches(connection: Connection) -> list[Finding]:
     return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/payloads")]
 
 
-CHECKS = (routes, blocked_stores, future_fetches)
+CHECKS = (routes, blocked_stores, dark_stores, lost_ids, future_fetches)
 
 
 def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
@@ -75,6 +116,15 @@ def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
         yield _finding(
             Severity.WARNING, problem, "each is retried automatically, and used as soon as a request succeeds"
         )
+
+
+def _store_finding(found: StoresInTrouble, problem: str, advice: str, path: str) -> Finding:
+    severity = Severity.TROUBLE if found.found >= MANY * found.stores else Severity.WARNING
+    return Finding(severity=severity, problem=f"{problem} ({', '.join(found.examples)})", advice=advice, path=path)
+
+
+def _share(found: StoresInTrouble) -> str:
+    return f"{found.found:,} of {found.stores:,} stores"
 
 
 def _finding(severity: Severity, problem: str, advice: str) -> Finding:

@@ -16,6 +16,15 @@ from storecrawl.catalog.brands import (
     store_categories,
     stores_of_brand,
 )
+from storecrawl.catalog.dark import (
+    SAME_ID_LIMIT,
+    StoresInTrouble,
+    count_dark_stores,
+    count_lost_ids,
+    count_same_id,
+    darken_stores,
+    overdue_stores,
+)
 from storecrawl.catalog.diff import FieldChange, MenuDiff, ProductChange, diff_payloads
 from storecrawl.catalog.errors import (
     CatalogError,
@@ -122,6 +131,7 @@ from storecrawl.catalog.stores import (
 )
 
 __all__ = [
+    "SAME_ID_LIMIT",
     "BegunFetch",
     "BlockedStores",
     "Brand",
@@ -162,6 +172,7 @@ __all__ = [
     "StoredImage",
     "StoredPayload",
     "StoredRefusal",
+    "StoresInTrouble",
     "UnknownBrand",
     "UnknownImage",
     "UnknownLocation",
@@ -176,9 +187,13 @@ __all__ = [
     "begin_round",
     "block_store",
     "count_blocked_stores",
+    "count_dark_stores",
     "count_future_fetches",
+    "count_lost_ids",
+    "count_same_id",
     "count_stores",
     "crawlable_stores",
+    "darken_stores",
     "diff_payloads",
     "due_images",
     "expirable_payloads",
@@ -204,6 +219,7 @@ __all__ = [
     "note_images",
     "open_payload",
     "open_raw_menu",
+    "overdue_stores",
     "packed_menu",
     "partials_complete",
     "payloads_to_compare",

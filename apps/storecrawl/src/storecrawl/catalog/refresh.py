@@ -19,6 +19,7 @@ from typing import Final
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
+from storecrawl.catalog.dark import forget_stock, lighten_store
 from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
 from storecrawl.catalog.normalize import Menu, fingerprint
 from storecrawl.catalog.refresh_rows import (
@@ -86,11 +87,11 @@ DEFAULT_RULES: Final = RefreshRules()
 class RefreshReport:
     """The effects of applying a payload.
 
-    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
-    catalog shows a newer payload). `missing` counts products with one more miss, `out_of_stock` those of them that
-    reached the threshold. Snapshots are the added ones. `refused` products and `refused_options` of other products
-    are stored as refusals. `left_out` is the number of products of the menu that the payload lacks, or None if
-    unknown. Misses are counted only for complete payloads.
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
+    `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
+    `out_of_stock` those of them that reached the threshold. Snapshots are the added ones. `refused` products and
+    `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
+    the payload lacks, or None if unknown. Misses are counted only for complete payloads.
     """
 
     payload_id: int
@@ -111,6 +112,7 @@ class RefreshReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _History:
     applied: bool
+    is_dark: bool
     newer: int
     last_count: int | None
     as_small: int
@@ -139,13 +141,15 @@ async def apply_menu(
     written, if the menu is too small.
     """
     sequence = await lock_store(connection, payload_id, store_id, fetched_at)
-    place = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
+    place: dict[str, object] = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
     if not history.applied:
         rules.plausibility.check_claim(menu)
         rules.plausibility.check_history(menu, history.last_count, history.as_small)
         outcome = {"applied_count": len(menu.products), "complete": menu.complete, "normalizer": fingerprint()}
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
+        if history.is_dark:
+            await lighten_store(connection, store_id, sequence)
     position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
@@ -154,7 +158,10 @@ async def apply_menu(
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
-    return await _refresh(connection, position, menu)
+    report = await _refresh(connection, position, menu)
+    if history.is_dark:  # an older menu is no news of the stock
+        await forget_stock(connection, [store_id])
+    return report
 
 
 async def lock_store(connection: Connection, payload_id: int, store_id: int, fetched_at: datetime) -> int:

@@ -97,7 +97,10 @@ def _group(product: Product, known_product: EarlierProduct | None, position: Pay
     removed = position.misses(known_product) >= position.threshold
     if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
         return "returned"
-    return "unchanged" if known_product.content_hash == content_hash(product) else "updated"
+    if known_product.content_hash != content_hash(product):
+        return "updated"
+    is_forgotten = known_product.availability == Availability.UNKNOWN != product.availability
+    return "returned" if is_forgotten else "unchanged"
 
 
 def content_hash(product: Product) -> bytes:

@@ -25,19 +25,26 @@ create table storecrawl.stores (
     crawl_enabled     boolean not null default true,
     last_fetch_at     timestamptz,
     fetches           integer not null default 0,
+    dark_since        timestamptz,
+    same_id_finds     integer not null default 0,
     first_seen_at     timestamptz not null default clock_timestamp(),
     last_seen_at      timestamptz not null default clock_timestamp(),
 
     constraint a_store_has_a_name check (name <> ''),
     constraint a_platform_id_is_short check (length(platform_store_id) between 1 and 100),
     constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at),
-    constraint fetches_are_counted check (fetches >= 0)
+    constraint fetches_are_counted check (fetches >= 0),
+    constraint finds_are_counted check (same_id_finds >= 0)
 );
 
 comment on table storecrawl.stores is 'Stores to crawl. Rows are disabled, never deleted.';
 comment on column storecrawl.stores.last_fetch_at is 'The fetch time of the store''s newest crawl payload.';
 comment on column storecrawl.stores.fetches is
     'The number of fetches that have started. Each has its number, which orders them whatever a clock says.';
+comment on column storecrawl.stores.dark_since is
+    'When the store was found without a menu for some rounds. Its stock is unknown until the next menu.';
+comment on column storecrawl.stores.same_id_finds is
+    'How many searches in a row found the id that the platform does not know. 0 after a menu or a new id.';
 
 create index stores_by_last_fetch on storecrawl.stores (last_fetch_at nulls first, id)
     where crawl_enabled and platform_store_id is not null;
@@ -688,7 +695,7 @@ join storecrawl.variant_snapshots as snapshot on snapshot.payload_id = coalesce(
 
 comment on view storecrawl.captured_variants is 'Each option in each crawl payload.';
 
--- Statistics to read. Each view is refreshed concurrently, so it has a unique index and is populated at once.
+-- Statistics to read. They leave out the menus of dark stores. Each view is refreshed concurrently, so it has a unique index and is populated at once.
 
 create materialized view storecrawl.brand_counts_by_state as
 select
@@ -701,6 +708,7 @@ from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
 where product.brand is not null
     and product.availability <> 'removed_from_menu'
+    and store.dark_since is null
 group by coalesce(store.state, ''), product.brand;
 
 create unique index brand_counts_by_state_key on storecrawl.brand_counts_by_state (state, brand);
@@ -718,6 +726,7 @@ with prices as (
     join storecrawl.stores as store on store.id = product.store_id
     where variant.listed
         and product.availability <> 'removed_from_menu'
+        and store.dark_since is null
 )
 select
     state,
@@ -737,10 +746,12 @@ create unique index category_price_statistics_key on storecrawl.category_price_s
 create materialized view storecrawl.store_product_counts as
 select
     store.id as store_id,
-    count(product.id) filter (where product.availability <> 'removed_from_menu') as products,
+    count(product.id) filter (where product.availability <> 'removed_from_menu' and store.dark_since is null)
+        as products,
     count(product.id) filter (where product.in_stock) as products_in_stock,
     count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
-    count(distinct product.brand) filter (where product.availability <> 'removed_from_menu') as brands,
+    count(distinct product.brand) filter
+        (where product.availability <> 'removed_from_menu' and store.dark_since is null) as brands,
     max(product.last_fetched_at) as last_fetched_at
 from storecrawl.stores as store
 left join storecrawl.products as product on product.store_id = store.id
@@ -1114,6 +1125,16 @@ begin
 end
 $$;
 
+create function storecrawl.log_dark_store()
+returns trigger
+language plpgsql
+as $$
+begin
+    perform storecrawl.log_changes(array[new.id]);
+    return null;
+end
+$$;
+
 create trigger log_new_products after insert on storecrawl.products
 referencing new table as touched for each statement execute function storecrawl.log_products();
 create trigger log_deleted_products after delete on storecrawl.products
@@ -1130,6 +1151,9 @@ referencing old table as old_rows new table as new_rows
 for each statement execute function storecrawl.log_changed_variants();
 create trigger log_applied_payloads after update of applied_at on storecrawl.payloads
 for each statement execute function storecrawl.log_for_views();
+create trigger log_dark_stores after update of dark_since on storecrawl.stores
+for each row when (old.dark_since is distinct from new.dark_since)
+execute function storecrawl.log_dark_store();
 create trigger log_stores after insert or update of state on storecrawl.stores
 for each statement execute function storecrawl.log_for_views();
 

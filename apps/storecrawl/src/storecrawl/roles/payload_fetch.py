@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.catalog import NewestMenu, begin_fetch, block_store, newest_menu
+from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.fetch_archive import FetchArchive
@@ -139,6 +139,9 @@ async def _block_store(ctx: Context, crawler: Crawler, store: CrawlStore, reason
 
 
 async def _request_investigation(ctx: Context, store: CrawlStore) -> None:
-    ctx.follow_up(investigation_task(store.id, store.platform_store_id))
+    """Search the store's current id, unless searches keep finding the same one: then a person must look."""
+    needs_person = store.same_id_finds >= SAME_ID_LIMIT
+    if not needs_person:
+        ctx.follow_up(investigation_task(store.id, store.platform_store_id))
     async with ctx.transaction() as tx:
-        await ctx.complete(tx, {"unknownId": store.platform_store_id})
+        await ctx.complete(tx, {"unknownId": store.platform_store_id, "needsInvestigation": needs_person})

@@ -64,7 +64,8 @@ with recorded as (
 ),
 noted as (
     update storecrawl.stores as store
-    set last_fetch_at = recorded.fetched_at
+    set last_fetch_at = recorded.fetched_at,
+        same_id_finds = 0
     from recorded
     where store.id = recorded.store_id
         and not exists (
@@ -102,7 +103,7 @@ where payload.id = %(payload_id)s
 
 -- name: read_history
 -- Read a payload's position in its store's history, after the store is locked.
--- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
+-- returns: whether it was applied before; whether the store is dark; how many newer complete payloads were applied; the size of the
 --          last one applied before it; how many fetches between the two were below the share of that size
 with earlier as (
     select sequence, applied_count
@@ -115,6 +116,7 @@ with earlier as (
 )
 select
     (select applied_at is not null from storecrawl.payloads where id = %(payload_id)s) as applied,
+    (select dark_since is not null from storecrawl.stores where id = %(store_id)s) as is_dark,
     (
         select count(*)
         from storecrawl.payloads
@@ -148,7 +150,7 @@ where id = %(payload_id)s
 -- Apply a payload with the same document as the store's last applied one, after the store is locked. That
 -- one
 -- must have been read by this normalizer, and the products must still show it. A payload with more refusals
--- than fit in rows must be read again.
+-- than fit in rows must be read again, and so must the first menu of a store that was dark.
 -- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
     select id, sequence, sha256, size_raw, applied_count, complete, refused_products, refused_options, normalizer, repeats
@@ -179,6 +181,12 @@ where this.id = %(payload_id)s
         from storecrawl.products
         where store_id = %(store_id)s
             and last_payload_id = last.id
+    )
+    and not exists (
+        select
+        from storecrawl.stores
+        where id = %(store_id)s
+            and dark_since is not null
     )
 returning last.id, last.applied_count, last.refused_products, last.refused_options
 
