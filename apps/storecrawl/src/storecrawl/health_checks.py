@@ -1,4 +1,4 @@
-"""The crawler's checks for Rolecall's doctor: routes, stores without a menu, held menus, failing fetches, storage."""
+"""The crawler's checks for Rolecall's doctor: routes, troubled stores, held menus, failing fetches, storage."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from typing import Any
 import psycopg
 
 from rolecall import Check, Finding, Severity
-from storecrawl.catalog import count_blocked_stores
+from storecrawl.catalog import (
+    StoresInTrouble,
+    count_blocked_stores,
+    count_dark_stores,
+    count_future_fetches,
+    count_lost_ids,
+    overdue_stores,
+)
 from storecrawl.catalog import quality as facts
 from storecrawl.catalog.quality import FailingStores
 from storecrawl.egress.repository import StoredRoute, list_routes
 from storecrawl.payloads import PayloadError
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import FETCHES
+from storecrawl.settings import CrawlSettings
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -73,7 +81,53 @@ async def held_menus(connection: Connection) -> list[Finding]:
     ]
 
 
-CHECKS = (routes, blocked_stores, held_menus)
+async def dark_stores(connection: Connection) -> list[Finding]:
+    """Check whether stores are without a menu for so long that their stock is unknown."""
+    found = await count_dark_stores(connection)
+    findings = []
+    if found.found:
+        problem = (
+            f"{_share(found)} are dark, the first since {_moment(found.since)}: they had no menu for some rounds, and"
+            " their stock is unknown"
+        )
+        advice = "look at the tasks of these stores; each becomes light again with its next menu"
+        findings.append(_store_finding(found, problem, advice, "/stores?dark=yes"))
+    settings = CrawlSettings.from_environment()
+    one_round = timedelta(seconds=settings.fetch_every)
+    if overdue := await overdue_stores(connection, settings.dark_after + one_round):
+        problem = (
+            f"the stock of {len(overdue):,} stores still counts, though they had no menu for more than"
+            f" {settings.dark_rounds} rounds (ids: {', '.join(map(str, overdue[:NAMED]))})"
+        )
+        advice = "payload_fetch_all makes them dark at the start of its next round; check its schedule"
+        findings.append(Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/stores"))
+    return findings
+
+
+async def lost_ids(connection: Connection) -> list[Finding]:
+    """Check whether searches keep finding ids that the platform does not know."""
+    found = await count_lost_ids(connection)
+    if not found.found:
+        return []
+    problem = f"{_share(found)} need investigation: the platform has no menu for their id, but searches find it"
+    advice = "check whether these stores still exist; link a location with the new id, or disable them"
+    return [_store_finding(found, problem, advice, "/stores")]
+
+
+async def future_fetches(connection: Connection) -> list[Finding]:
+    """Check whether a fetch has a time in the future: a clock was ahead."""
+    found = await count_future_fetches(connection)
+    if not found.payloads:
+        return []
+    problem = (
+        f"{found.payloads:,} payloads of {found.stores:,} stores have a fetch time in the future, the latest one of"
+        f" store {found.store_id}: {_moment(found.fetched_at)}. The database's clock was ahead of its present time"
+    )
+    advice = "check the clock of the database's machine; newer menus are applied all the same"
+    return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/payloads")]
+
+
+CHECKS = (routes, blocked_stores, dark_stores, lost_ids, future_fetches, held_menus)
 
 
 def rounds_of(crawler: Crawler) -> timedelta:
@@ -175,6 +229,17 @@ def _failing_findings(found: Sequence[FailingStores], stores: int) -> Iterator[F
 
 def _severity(concerned: int, stores: int) -> Severity:
     return Severity.TROUBLE if concerned >= MANY * stores else Severity.WARNING
+
+
+def _store_finding(found: StoresInTrouble, problem: str, advice: str, path: str) -> Finding:
+    examples = ", ".join(found.examples)
+    return Finding(
+        severity=_severity(found.found, found.stores), problem=f"{problem} ({examples})", advice=advice, path=path
+    )
+
+
+def _share(found: StoresInTrouble) -> str:
+    return f"{found.found:,} of {found.stores:,} stores"
 
 
 def _finding(severity: Severity, problem: str, advice: str) -> Finding:

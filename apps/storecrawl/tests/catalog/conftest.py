@@ -80,9 +80,9 @@ def make_menu() -> Callable[..., Menu]:
 
 @pytest.fixture
 def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[int]]:
-    """Insert a payload fetched `hour` hours after the start; return its id."""
+    """Insert a payload fetched `hour` hours after the start; return its id. The hour is also the fetch's number."""
 
-    async def make(store_id: int, hour: int, product_count: int = 1) -> int:
+    async def make(store_id: int, hour: int, product_count: int = 1, *, sequence: int | None = None) -> int:
         path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
         return await record_payload(
             connection,
@@ -91,6 +91,7 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
             task_id=1,
             fetched_at=START + timedelta(hours=hour),
             product_count=product_count,
+            sequence=hour if sequence is None else sequence,
         )
 
     return make

@@ -16,6 +16,15 @@ from storecrawl.catalog.brands import (
     store_categories,
     stores_of_brand,
 )
+from storecrawl.catalog.dark import (
+    SAME_ID_LIMIT,
+    StoresInTrouble,
+    count_dark_stores,
+    count_lost_ids,
+    count_same_id,
+    darken_stores,
+    overdue_stores,
+)
 from storecrawl.catalog.diff import FieldChange, MenuDiff, ProductChange, diff_payloads
 from storecrawl.catalog.errors import (
     CatalogError,
@@ -103,13 +112,17 @@ from storecrawl.catalog.statistics import (
 )
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
 from storecrawl.catalog.stores import (
+    BegunFetch,
     BlockedStores,
     DueStore,
+    FutureFetches,
     Store,
     StoreFigures,
     StoreFilter,
+    begin_fetch,
     block_store,
     count_blocked_stores,
+    count_future_fetches,
     crawlable_stores,
     find_store,
     list_stores,
@@ -121,6 +134,8 @@ from storecrawl.catalog.stores import (
 )
 
 __all__ = [
+    "SAME_ID_LIMIT",
+    "BegunFetch",
     "BlockedStores",
     "Brand",
     "BrandOrder",
@@ -135,6 +150,7 @@ __all__ = [
     "Fetch",
     "FieldChange",
     "HeldMenu",
+    "FutureFetches",
     "ImplausibleMenu",
     "KnownProduct",
     "ListedProduct",
@@ -161,6 +177,7 @@ __all__ = [
     "StoredImage",
     "StoredPayload",
     "StoredRefusal",
+    "StoresInTrouble",
     "UnknownBrand",
     "UnknownImage",
     "UnknownLocation",
@@ -171,11 +188,17 @@ __all__ = [
     "VariantRecord",
     "all_stores",
     "apply_menu",
+    "begin_fetch",
     "begin_round",
     "block_store",
     "count_blocked_stores",
+    "count_dark_stores",
+    "count_future_fetches",
+    "count_lost_ids",
+    "count_same_id",
     "count_stores",
     "crawlable_stores",
+    "darken_stores",
     "diff_payloads",
     "due_images",
     "expirable_payloads",
@@ -202,6 +225,7 @@ __all__ = [
     "note_images",
     "open_payload",
     "open_raw_menu",
+    "overdue_stores",
     "packed_menu",
     "partials_complete",
     "payloads_to_compare",

@@ -10,6 +10,7 @@ from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import DifferentPayload, NoPayload, UnknownPayload
 from storecrawl.catalog.sql import PAYLOADS
+from storecrawl.catalog.stores import begin_fetch
 from storecrawl.payloads import WrittenPayload
 from storecrawl.statements import Connection, execute, fetch
 
@@ -58,11 +59,15 @@ async def record_payload(
     task_id: int | None,
     fetched_at: datetime,
     product_count: int,
+    sequence: int | None = None,
 ) -> int:
     """Record a written file and the fetch of its store; return the payload's id.
 
-    The same file returns the same id again. Raises DifferentPayload if another payload has its path.
+    `sequence` is the number that the fetch got when it began, by default the next one. The same file returns the same
+    id again. Raises DifferentPayload if another payload has its path.
     """
+    if sequence is None:
+        sequence = (await begin_fetch(connection, store_id)).sequence
     parameters = {
         "path": written.path,
         "size_raw": written.size_raw,
@@ -72,6 +77,7 @@ async def record_payload(
         "task_id": task_id,
         "fetched_at": fetched_at,
         "product_count": product_count,
+        "sequence": sequence,
     }
     ids = await fetch(connection, PAYLOADS.record_payload, parameters, scalar_row)
     if not ids:

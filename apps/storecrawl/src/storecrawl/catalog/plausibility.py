@@ -13,13 +13,14 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MenuHistory:
-    """A payload's position in its store's history.
+    """A payload's position in its store's history, and whether the store is dark.
 
     `last_count` and `last_shares` describe the last payload applied before it, and are None if there is none.
     Of the fetches between the two, `as_small` had too few products, and `later_shares` are those of the read ones.
     """
 
     applied: bool
+    is_dark: bool
     newer: int
     last_count: int | None
     last_shares: Shares | None

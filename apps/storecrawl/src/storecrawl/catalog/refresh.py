@@ -4,7 +4,7 @@ A refresh locks the store's row first, so that refreshes of one store run one af
 rows in the order of their external ids. The state of the products depends on which payloads were applied, not
 on how often or in which order:
 
-- a product shows the newest payload that contains it, by fetch time;
+- a product shows the newest payload that contains it, by the number of the store's fetch;
 - its misses are the complete payloads applied since it was last seen;
 - a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
 
@@ -19,6 +19,7 @@ from typing import Final
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
+from storecrawl.catalog.dark import forget_stock, lighten_store
 from storecrawl.catalog.errors import HeldMenu, UnknownPayload
 from storecrawl.catalog.normalize import Menu, fingerprint, known_values, shares_of
 from storecrawl.catalog.plausibility import MenuHistory, Plausibility
@@ -54,11 +55,11 @@ DEFAULT_RULES: Final = RefreshRules()
 class RefreshReport:
     """The effects of applying a payload.
 
-    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
-    catalog shows a newer payload). `missing` counts products with one more miss, `out_of_stock` those of them that
-    reached the threshold. Snapshots are the added ones. `refused` products and `refused_options` of other products
-    are stored as refusals. `left_out` is the number of products of the menu that the payload lacks, or None if
-    unknown. Misses are counted only for complete payloads.
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
+    `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
+    `out_of_stock` those of them that reached the threshold. Snapshots are the added ones. `refused` products and
+    `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
+    the payload lacks, or None if unknown. Misses are counted only for complete payloads.
     """
 
     payload_id: int
@@ -98,9 +99,8 @@ async def apply_menu(
     Raises UnknownPayload if the payload is not of this store and fetch. Raises HeldMenu, before anything is written,
     if the menu lost too much; the caller then records that with `hold_menu` in another transaction.
     """
-    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
-    if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
-        raise UnknownPayload(payload_id, store_id)
+    sequence = await lock_store(connection, payload_id, store_id, fetched_at)
+    place: dict[str, object] = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
     if not history.applied:
         rules.plausibility.check_claim(menu)
@@ -113,14 +113,31 @@ async def apply_menu(
             "known_shares": json_text(shares_of(known)),
         }
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
+        if history.is_dark:
+            await lighten_store(connection, store_id, sequence)
     position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
+        sequence=sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
-    return await _refresh(connection, position, menu)
+    report = await _refresh(connection, position, menu)
+    if history.is_dark:  # an older menu is no news of the stock
+        await forget_stock(connection, [store_id])
+    return report
+
+
+async def lock_store(connection: Connection, payload_id: int, store_id: int, fetched_at: datetime) -> int:
+    """Lock a payload's store; return the number of the payload's fetch.
+
+    Raises UnknownPayload if the payload is not of this store and fetch.
+    """
+    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
+    for sequence in await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
+        return int(sequence)
+    raise UnknownPayload(payload_id, store_id)
 
 
 async def hold_menu(connection: Connection, payload_id: int, menu: Menu, because: HeldMenu) -> None:
@@ -268,6 +285,7 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "payload_id": position.payload_id,
         "store_id": position.store_id,
         "fetched_at": position.fetched_at,
+        "sequence": position.sequence,
         "newer": position.newer,
         "threshold": position.threshold,
     }

@@ -10,6 +10,7 @@ create table storecrawl.payloads (
     size_gz          bigint not null,
     sha256           text not null,
     fetched_at       timestamptz not null,
+    sequence         integer not null,
     created_at       timestamptz not null default clock_timestamp(),
     applied_at       timestamptz,
     applied_count    integer,
@@ -23,6 +24,7 @@ create table storecrawl.payloads (
     held_fields      text[],
     held_because     text,
 
+    constraint one_payload_per_fetch unique (store_id, sequence),
     constraint counts_are_not_negative check (product_count >= 0 and size_raw >= 0 and size_gz >= 0),
     constraint checksum_is_hexadecimal check (sha256 ~ '^[0-9a-f]{64}$'),
     constraint path_stays_below_its_root check (storage_path !~ '(^/|(^|/)\.\.(/|$))'),
@@ -40,6 +42,8 @@ comment on table storecrawl.payloads is
     'One row per crawl payload file. Rows are never deleted. A payload can be applied again until its '
     'file expires.';
 comment on column storecrawl.payloads.product_count is 'Products in the fetched document.';
+comment on column storecrawl.payloads.sequence is
+    'The number of the fetch among those of its store. The newest payload has the highest one.';
 comment on column storecrawl.payloads.applied_count is
     'Products normalized when the document was first applied.';
 comment on column storecrawl.payloads.complete is
@@ -59,11 +63,10 @@ comment on column storecrawl.payloads.held_fields is
     'The fields that lost most of their values, or products. Null if the payload is not held.';
 comment on column storecrawl.payloads.held_because is 'The losses in one sentence.';
 
-create index payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc);
-create index applied_payloads_by_store on storecrawl.payloads (store_id, fetched_at, id)
+create index applied_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where applied_at is not null;
 create index payloads_by_fetch on storecrawl.payloads (fetched_at desc, id desc);
-create index kept_payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc)
+create index kept_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where expired_at is null;
 create index held_payloads_by_store on storecrawl.payloads (store_id, fetched_at)
     where held_fields is not null;
@@ -106,7 +109,7 @@ comment on column storecrawl.raw_menus.digests is
 
 create index raw_menus_by_fetch on storecrawl.raw_menus (fetched_at desc, id desc);
 create index raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc);
-create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc)
+create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, id)
     where payload_id is null;
 
 create table storecrawl.refusals (

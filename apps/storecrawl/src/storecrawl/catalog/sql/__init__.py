@@ -7,6 +7,7 @@ from storecrawl.statements import Statements
 ANSWERS = Statements.of("storecrawl.catalog.sql", "answers")
 BRANDS = Statements.of("storecrawl.catalog.sql", "brands")
 CITIES = Statements.of("storecrawl.catalog.sql", "cities")
+DARK = Statements.of("storecrawl.catalog.sql", "dark")
 DECISIONS = Statements.of("storecrawl.catalog.sql", "decisions")
 DETAILS = Statements.of("storecrawl.catalog.sql", "details")
 IMAGES = Statements.of("storecrawl.catalog.sql", "images")

@@ -2,8 +2,8 @@
 -- Count the stores whose menus are held, and have been since their last applied one.
 -- returns: a row per lost field, those of most stores first
 select field, count(distinct held.store_id) as stores, min(held.fetched_at) as since,
-    (array_agg(held.held_because order by held.fetched_at desc, held.id desc))[1] as because,
-    (array_agg(held.id order by held.fetched_at desc, held.id desc))[1] as payload_id
+    (array_agg(held.held_because order by held.sequence desc))[1] as because,
+    (array_agg(held.id order by held.sequence desc))[1] as payload_id
 from storecrawl.payloads as held
 join storecrawl.stores as store on store.id = held.store_id and store.crawl_enabled
 cross join lateral unnest(held.held_fields) as field
@@ -13,7 +13,7 @@ where held.held_fields is not null
         from storecrawl.payloads as later
         where later.store_id = held.store_id
             and later.applied_at is not null
-            and (later.fetched_at, later.id) > (held.fetched_at, held.id)
+            and later.sequence > held.sequence
     )
 group by field
 order by stores desc, field
@@ -91,7 +91,7 @@ cross join lateral (
     from storecrawl.payloads
     where store_id = store.id
         and applied_at is not null
-    order by fetched_at desc, id desc
+    order by sequence desc
     limit 1
 ) as last
 cross join lateral jsonb_each_text(last.known_shares) as known (field, share)
