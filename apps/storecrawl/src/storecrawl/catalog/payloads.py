@@ -51,7 +51,7 @@ class StoredPayload:
     raw_menu_id: int | None
 
 
-async def record_payload(
+async def record_payload(  # sizes: the columns of a row
     connection: Connection,
     written: WrittenPayload,
     *,

@@ -374,7 +374,7 @@ comment on column storecrawl.raw_menus.digests is
 
 create index raw_menus_by_fetch on storecrawl.raw_menus (fetched_at desc, id desc);
 create index raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc);
-create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, id)
+create index refused_raw_menus_by_store on storecrawl.raw_menus (store_id, fetched_at desc, id desc)
     where payload_id is null;
 
 create table storecrawl.refusals (

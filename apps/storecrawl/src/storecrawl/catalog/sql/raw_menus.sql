@@ -22,7 +22,7 @@ from storecrawl.raw_menus
 where store_id = %(store_id)s
     and payload_id is null
     and expired_at is null
-order by id desc
+order by fetched_at desc, id desc
 offset %(newest)s
 
 
