@@ -1,10 +1,10 @@
 -- %(stores)s stores with menus of 400 products with 800 options each, as crawls leave them.
-insert into storecrawl.stores (platform_store_id, name, state)
-select 'p' || n, 'Store ' || n, (array['AZ', 'CA', 'CO', 'MI', 'NV'])[1 + n %% 5]
+insert into storecrawl.stores (platform_store_id, name, state, fetches)
+select 'p' || n, 'Store ' || n, (array['AZ', 'CA', 'CO', 'MI', 'NV'])[1 + n %% 5], 1
 from generate_series(1, %(stores)s) as n;
 
-insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, applied_at, applied_count, complete)
-select id, 'payload-' || id, 400, 1, 1, repeat('0', 64), clock_timestamp() - interval '1 hour', clock_timestamp(), 400, true
+insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, sequence, applied_at, applied_count, complete)
+select id, 'payload-' || id, 400, 1, 1, repeat('0', 64), clock_timestamp() - interval '1 hour', 1, clock_timestamp(), 400, true
 from storecrawl.stores;
 
 insert into storecrawl.brands (name, slug)
@@ -13,12 +13,12 @@ from generate_series(1, 2000) as n;
 
 insert into storecrawl.products (
     store_id, external_id, name, name_raw, brand_id, brand, category, availability, in_stock, content_hash,
-    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
+    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence
 )
 select
     payload.store_id, 'x' || n, 'Product ' || n, 'Product ' || n, brand.id, brand.name,
     (array['flower', 'edibles', 'vaporizers', 'pre_rolls', 'concentrates'])[1 + n %% 5],
-    'in_stock', true, '\x00', payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.id
+    'in_stock', true, '\x00', payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.id, 1, 1
 from storecrawl.payloads as payload
 cross join generate_series(1, 400) as n
 join storecrawl.brands as brand on brand.id = 1 + (payload.store_id * 37 + (n %% 40) * 53) %% 2000

@@ -122,7 +122,8 @@ class Shop:
         """Write a file and its row; `columns` override the row's true values."""
         raw = document if isinstance(document, bytes) else msgspec.json.encode(document)
         file = self._file(raw, f"store_{store_id}_1_1_{hour:016x}.json.gz")
-        row = {"store_id": store_id, "product_count": 1, "fetched_at": START + timedelta(hours=hour), **file, **columns}
+        row = {"store_id": store_id, "product_count": 1, "sequence": hour, **file}
+        row |= {"fetched_at": START + timedelta(hours=hour), **columns}
         return self._enter("payloads", row)
 
     def raw_menu(self, store_id: int, document: bytes, **columns: object) -> int:

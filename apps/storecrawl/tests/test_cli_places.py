@@ -108,6 +108,15 @@ def test_locations_can_be_listed_verified_and_rejected(shop: Shop, run_command: 
     assert "AZ" in run_command("discovery", "states")[1]
 
 
+def test_dark_stores_are_listed(shop: Shop, run_command: Any) -> None:
+    dark, _ = shop.store(name="Sun", dark_since="2026-05-01 10:00 UTC"), shop.store(name="Moon")
+
+    listed = run_command("stores", "list", "--dark")[1]
+
+    assert ("Sun" in listed, "Moon" in listed, "2026-05-01" in listed) == (True, False, True)
+    assert json.loads(run_command("stores", "show", str(dark), "--json")[1])["name"] == "Sun"
+
+
 def test_store_discovery_can_be_requested(shop: Shop, run_command: Any) -> None:
     assert run_command("discovery", "run", "az")[0] == 0
 
@@ -119,7 +128,7 @@ def test_external_text_is_escaped(
 ) -> None:
     hostile = "[/red]\x1b]0;PWNED\x07"
     shop.location(name=hostile, city=hostile), shop.city(name="Mesa", failures=1, error=hostile, failed_at="2026-05-01")
-    store = shop.store()
+    store = shop.store(name=hostile)
     usual = {"_id": "a", "Name": f"Sun {hostile}", "Status": "Active", "Options": ["1g"], "recPrices": [20]}
     for hour, products in enumerate(([usual], [{**usual, "_id": f"b{hostile}"}, {"_id": "c", "Options": 7}])):
         shop.payload(store, {"data": {"filteredProducts": {"products": products}}}, hour=hour)
@@ -131,6 +140,7 @@ def test_external_text_is_escaped(
     outputs = [
         run_command("discovery", "locations"),
         run_command("discovery", "states"),
+        run_command("stores", "list"),
         run_command("payloads", "list"),
         run_command("payloads", "diff", str(store)),
         run_command("payloads", "show", "1"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 from rolecall import App, exponential
-from storecrawl.health_checks import CHECKS
+from storecrawl.health_checks import build_checks
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
 from storecrawl.roles.crawler import STORE_KEY, Crawler
@@ -16,6 +16,7 @@ from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discov
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
 from storecrawl.roles.postponement import Postponement
 from storecrawl.roles.product_refresh import add_product_refresh
+from storecrawl.roles.storage_first import StorageFirst
 from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
 from storecrawl.settings import CrawlSettings
@@ -50,8 +51,8 @@ def build_app(settings: CrawlSettings) -> App:
     app = App(
         "storecrawl",
         lifespan=crawler.lifespan,
-        middlewares=[Postponement()],
-        checks=CHECKS,
+        middlewares=[Postponement(), StorageFirst(crawler)],
+        checks=build_checks(crawler),
         migrations=[MIGRATIONS],
     )
     app.alias("dispensary_id", "store_id", key=STORE_KEY)

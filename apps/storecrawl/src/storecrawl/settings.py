@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from rolecall import ConfigError
@@ -30,7 +31,9 @@ class CrawlSettings:
 
     Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
     `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
-    missing from `miss_threshold` complete menus in a row is removed. Without `schedules`, only enqueued tasks run.
+    missing from `miss_threshold` complete menus in a row is removed. A menu that lost most of its products, or of the
+    values of a field, is held until `confirmations` other fetches lost as much. A store without a menu for
+    `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
@@ -50,10 +53,12 @@ class CrawlSettings:
     states: tuple[str, ...] = ()
     fetch_every: float = 4 * 3600.0
     fetch_batches: int = 6
+    dark_rounds: int = 12
     discover_every: float = 24 * 3600.0
     analyse_every: float = 6 * 3600.0
     derive_pause: float = 5.0
     miss_threshold: int = 3
+    confirmations: int = 2
     retry_first: float = 10.0
     lease: float = 60.0
     payload_bytes: int = 100 * 1024 * 1024
@@ -80,6 +85,11 @@ class CrawlSettings:
     breaker_failures: int = 10
     breaker_seconds: float = 30.0
     longest_retry_after: float = 3600.0
+
+    @property
+    def dark_after(self) -> timedelta:
+        """How long a store can be without a menu before it is dark."""
+        return timedelta(seconds=self.dark_rounds * self.fetch_every)
 
     @property
     def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
@@ -193,10 +203,12 @@ _READERS = {
     "states": _states,
     "fetch_every": _seconds,
     "fetch_batches": _number,
+    "dark_rounds": _number,
     "discover_every": _seconds,
     "analyse_every": _seconds,
     "derive_pause": _seconds,
     "miss_threshold": _number,
+    "confirmations": _number,
     "retry_first": _seconds,
     "lease": _seconds,
     "payload_bytes": _number,

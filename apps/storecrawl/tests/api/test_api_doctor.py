@@ -74,6 +74,48 @@ async def test_blocked_stores_are_a_warning_and_trouble_from_half_of_all(
     assert listed == stores[:blocked]
 
 
+@pytest.mark.parametrize(
+    ("check", "trouble", "problem"),
+    [
+        ("dark_stores", {"dark_since": "2026-05-01 10:00 UTC"}, "1 of 3 stores are dark, the first since 2026-05-01"),
+        ("lost_ids", {"same_id_finds": 3}, "1 of 3 stores need investigation: the platform has no menu for their id"),
+    ],
+)
+async def test_stores_in_trouble_are_counted_and_named(
+    http: httpx2.AsyncClient, shop: Shop, check: str, trouble: dict[str, object], problem: str
+) -> None:
+    shop.stores(2), shop.store(name="Old", crawl_enabled=False, **trouble)
+    store = shop.store(name="Sun", **trouble)
+
+    [(severity, found, _)] = await findings_of(http, check)
+
+    assert (severity, found.startswith(problem), found.endswith(f"(Sun ({store}))")) == ("warning", True, True)
+
+
+async def test_stock_that_still_counts_after_too_many_rounds_is_a_warning(http: httpx2.AsyncClient, shop: Shop) -> None:
+    store = shop.store(crawl_enabled=False)
+    shop.payload(store, {}, applied_at="2026-05-01", applied_count=1, complete=True)
+
+    [(severity, problem, _)] = await findings_of(http, "dark_stores")
+
+    assert severity == "warning"
+    assert (
+        problem == f"the stock of 1 stores still counts, though they had no menu for more than 12 rounds (ids: {store})"
+    )
+
+
+async def test_fetch_in_the_future_is_a_warning(http: httpx2.AsyncClient, shop: Shop) -> None:
+    store = shop.store()
+    shop.payload(store, {}, hour=24 * 365 * 100)
+
+    [(severity, problem, path)] = await findings_of(http, "future_fetches")
+
+    assert (severity, path) == ("warning", "/payloads")
+    assert problem.startswith(
+        f"1 payloads of 1 stores have a fetch time in the future, the latest one of store {store}"
+    )
+
+
 async def test_store_shows_since_when_it_is_blocked_and_its_next_visit(http: httpx2.AsyncClient, shop: Shop) -> None:
     blocked, other = shop.stores(2)
     shop.block(blocked, "HTTP 403")

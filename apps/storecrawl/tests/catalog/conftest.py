@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 from psycopg.rows import dict_row
-from storecrawl.catalog import RefreshReport, apply_menu, record_payload
+from storecrawl.catalog import HeldMenu, RefreshReport, apply_menu, hold_menu, record_payload
 from storecrawl.catalog.normalize import Menu, normalize
 from storecrawl.payloads import WrittenPayload
 
@@ -80,9 +80,9 @@ def make_menu() -> Callable[..., Menu]:
 
 @pytest.fixture
 def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[int]]:
-    """Insert a payload fetched `hour` hours after the start; return its id."""
+    """Insert a payload fetched `hour` hours after the start; return its id. The hour is also the fetch's number."""
 
-    async def make(store_id: int, hour: int, product_count: int = 1) -> int:
+    async def make(store_id: int, hour: int, product_count: int = 1, *, sequence: int | None = None) -> int:
         path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
         return await record_payload(
             connection,
@@ -91,6 +91,7 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
             task_id=1,
             fetched_at=START + timedelta(hours=hour),
             product_count=product_count,
+            sequence=hour if sequence is None else sequence,
         )
 
     return make
@@ -100,11 +101,15 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
 def refresh(
     connection: psycopg.AsyncConnection, new_payload: Callable[..., Awaitable[int]]
 ) -> Callable[..., Awaitable[RefreshReport]]:
-    """Apply a menu fetched at an hour, in a transaction, as a new payload or as the given one."""
+    """Apply a menu fetched at an hour, in a transaction, as a new payload or as the given one; hold it if refused."""
 
     async def run(store_id: int, hour: int, menu: Menu, payload_id: int | None = None) -> RefreshReport:
         payload = payload_id or await new_payload(store_id, hour, len(menu.products))
-        async with connection.transaction():
-            return await apply_menu(connection, payload, store_id, START + timedelta(hours=hour), menu)
+        try:
+            async with connection.transaction():
+                return await apply_menu(connection, payload, store_id, START + timedelta(hours=hour), menu)
+        except HeldMenu as problem:
+            await hold_menu(connection, payload, menu, problem)
+            raise
 
     return run

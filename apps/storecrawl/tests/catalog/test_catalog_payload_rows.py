@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import DifferentPayload, UnknownPayload, find_payload, record_payload, without_row
+from storecrawl.catalog import DifferentPayload, UnknownPayload, begin_fetch, find_payload, record_payload, without_row
 from storecrawl.payloads import WrittenPayload
 
 pytestmark = pytest.mark.asyncio
@@ -27,9 +27,15 @@ Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
 async def _record(
-    connection: psycopg.AsyncConnection, store: int, written: WrittenPayload = WRITTEN, at: datetime = AT
+    connection: psycopg.AsyncConnection,
+    store: int,
+    written: WrittenPayload = WRITTEN,
+    at: datetime = AT,
+    sequence: int | None = None,
 ) -> int:
-    return await record_payload(connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600)
+    return await record_payload(
+        connection, written, store_id=store, task_id=41, fetched_at=at, product_count=600, sequence=sequence
+    )
 
 
 async def test_row_contains_everything_needed_to_read_the_file(
@@ -65,8 +71,9 @@ async def test_recording_a_payload_updates_the_newest_fetch_of_the_store(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
     store = await new_store()
+    early = await begin_fetch(connection, store)
     await _record(connection, store)
-    await _record(connection, store, replace(WRITTEN, path="older"), AT - timedelta(hours=1))
+    await _record(connection, store, replace(WRITTEN, path="older"), AT + timedelta(hours=1), early.sequence)
 
     assert await query("select last_fetch_at from storecrawl.stores") == [{"last_fetch_at": AT}]
 

@@ -170,7 +170,7 @@ async def test_later_replay_of_a_repeat_changes_nothing(
         "update storecrawl.payloads set sha256 = repeat('1', 64) where id = %s returning id",
         "update storecrawl.payloads set complete = false where id = %s returning id",
         "update storecrawl.payloads set refused_products = 1001 where id = %s returning id",
-        "update storecrawl.payloads set fetched_at = fetched_at + interval '1 day' where id = %s returning id",
+        "update storecrawl.payloads set sequence = sequence + 9 where id = %s returning id",
         "update storecrawl.payloads set applied_count = 7 where id = %s returning id",
     ],
     ids=["another normalizer", "an older release", "another document", "not complete", "much refused", "later", "few"],

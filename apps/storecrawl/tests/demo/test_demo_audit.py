@@ -23,16 +23,16 @@ with store as (
 ),
 payload as (
     insert into storecrawl.payloads (
-        id, store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, applied_at, applied_count, complete
+        id, store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, sequence, applied_at, applied_count, complete
     )
-    select id, id, 'p' || id, 0, 0, 0, repeat('0', 64), now(), now(), 0, true from store
+    select id, id, 'p' || id, 0, 0, 0, repeat('0', 64), now(), 1, now(), 0, true from store
     returning id
 )
 insert into storecrawl.products (
     store_id, external_id, name, name_raw, availability, in_stock, content_hash, first_seen_at, last_seen_at, changed_at,
-    last_fetched_at, last_payload_id
+    last_fetched_at, last_payload_id, sequence, seen_sequence
 )
-select id, product, 'P', 'P', 'in_stock', true, '', now(), now(), now(), now(), id
+select id, product, 'P', 'P', 'in_stock', true, '', now(), now(), now(), now(), id, 1, 1
 from payload, unnest(%(shown)s::text[]) as product
 """
 INVENTORY = Inventory(unapplied_payloads=0, snapshots=9, analysed_stores=2, paths=[], failure=None)

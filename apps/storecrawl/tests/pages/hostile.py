@@ -44,6 +44,7 @@ async def hostile_paths(shop: Any, apply: Callable[..., Awaitable[int]], first_o
     raw = shop.raw_menu(store, HOSTILE_ANSWER, problem=CORPUS, page_count=1)
     return [
         "/routes",
+        "/quality",
         "/refusals",
         f"/refusals?store={store}",
         f"/raw-menus/{raw}",

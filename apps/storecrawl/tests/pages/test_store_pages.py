@@ -95,6 +95,17 @@ async def test_blocked_store_is_marked_in_the_list_and_on_its_page(http: httpx2.
     assert "HTTP 403</span> since" in page
 
 
+async def test_dark_store_is_marked_in_the_list_and_on_its_page(http: httpx2.AsyncClient, shop: Any) -> None:
+    dark, other = shop.store(name="Sun", dark_since="2026-05-01 10:00 UTC"), shop.store(name="Moon")
+
+    everything, listed = [(await http.get(address)).text for address in ("/stores", "/stores?dark=yes")]
+    page = (await http.get(f"/stores/{dark}")).text
+
+    assert everything.count(">dark</span>") == 1
+    assert (f'id="store-{dark}"' in listed, f'id="store-{other}"' in listed) == (True, False)
+    assert "it had no menu for some rounds" in page
+
+
 async def test_paused_route_shows_its_reason_and_can_be_resumed_immediately(
     http: httpx2.AsyncClient, shop: Any
 ) -> None:

@@ -10,7 +10,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from storecrawl.payloads import Limits, PayloadMissing, PayloadOutsideRoot, PayloadStore, PayloadTooLarge
+from storecrawl.payloads import (
+    Limits,
+    PayloadMissing,
+    PayloadOutsideRoot,
+    PayloadStore,
+    PayloadTooLarge,
+    PayloadUnreachable,
+)
 from storecrawl.storage import FolderStorage
 
 
@@ -63,7 +70,7 @@ def test_failed_write_leaves_nothing(
 
     monkeypatch.setattr(os, "fsync", full)
     (root / datetime.now(UTC).strftime("%Y/%m/%d")).mkdir(parents=True)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(PayloadUnreachable, match="No space left"):
         store.write(7, document, task_id=1, attempt=1)
 
     assert not [file for file in root.rglob("*") if file.is_file()]

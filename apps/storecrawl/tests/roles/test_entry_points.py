@@ -86,6 +86,30 @@ async def test_store_without_an_entry_is_resolved_by_its_own_record(crawled: Any
     assert crawled.value("select platform_store_id from storecrawl.stores where id = 1") == real
 
 
+async def test_third_search_in_a_row_that_finds_the_same_id_leads_to_an_investigation(crawled: Any) -> None:
+    known = crawled.value("update storecrawl.stores set same_id_finds = 1 where id = 1 returning platform_store_id")
+    search = NewTask(handler="entry_point_discovery", payload={"store_id": 1})
+
+    await crawled.run(search)
+    second = crawled.rows(LOCATION, known)[0][0]
+    await crawled.run(search)
+
+    [(third, because, store)] = crawled.rows(LOCATION, known)
+    assert (second, third, store) == ("verified", "needs_investigation", 1)
+    assert because == f"the platform has no menu for {known}, and 3 searches in a row found the same id"
+
+
+async def test_store_that_needs_investigation_for_its_id_is_not_searched_again(crawled: Any) -> None:
+    _rename(crawled, 1)
+    crawled.rows("update storecrawl.stores set same_id_finds = 3 where id = 1 returning 1")
+
+    await crawled.run(NewTask(handler="payload_fetch", payload={"store_id": 1}))
+
+    result = crawled.value("select result from rolecall.all_tasks where handler = 'payload_fetch'")
+    assert result == {"unknownId": DEAD, "needsInvestigation": True}
+    assert crawled.rows("select id from rolecall.all_tasks where handler = 'entry_point_discovery'") == []
+
+
 async def test_task_without_entry_and_store_is_cancelled(crawl: Any) -> None:
     await crawl.run(NewTask(handler="entry_point_discovery"))
 

@@ -36,8 +36,8 @@ def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:
     written = PayloadStore(FolderStorage(folder)).write(1, page(*members), task_id=1, attempt=1)
     store = crawl.value("insert into storecrawl.stores (platform_store_id, name) values ('x', 'Sun') returning id")
     return int(crawl.value(
-        "insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at)"
-        " values (%s, %s, %s, %s, %s, %s, now()) returning id",
+        "insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, sequence)"
+        " values (%s, %s, %s, %s, %s, %s, now(), 1) returning id",
         store, written.path, len(members), written.size_raw, written.size_gz, written.sha256,
     ))  # fmt: skip
 

@@ -24,6 +24,18 @@ async def test_due_stores_are_fetched_again(crawl_with: Callable[..., Any]) -> N
     assert crawl.value("select count(*) from storecrawl.payloads where applied_at is not null") == 10
 
 
+async def test_round_makes_stores_without_a_menu_dark(crawl: Any) -> None:
+    crawl.rows(
+        "insert into storecrawl.stores (name, first_seen_at) values ('Sun', now() - interval '49 hours'),"
+        " ('Moon', now() - interval '47 hours') returning 1"
+    )
+
+    await crawl.run(FETCH_ALL)
+
+    assert crawl.value("select result from rolecall.all_tasks where handler = 'payload_fetch_all'")["dark"] == 1
+    assert crawl.rows("select name from storecrawl.stores where dark_since is not null") == [("Sun",)]
+
+
 async def test_recently_fetched_stores_are_skipped(crawled: Any) -> None:
     await crawled.run(FETCH_ALL)
 

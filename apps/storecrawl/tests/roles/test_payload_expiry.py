@@ -32,7 +32,9 @@ class Keeper:
 
     def payload(self, store: int, age: int, *, applied: bool = True) -> int:
         facts = {"applied_at": self._now, "applied_count": 1, "complete": True} if applied else {}
-        return self.shop.payload(store, {}, hour=age, fetched_at=self._now - timedelta(hours=age), **facts)
+        return self.shop.payload(
+            store, {}, hour=age, sequence=-age, fetched_at=self._now - timedelta(hours=age), **facts
+        )
 
     async def expire(self, *open_tasks: NewTask, **policy: int) -> None:
         settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=self._folder, schedules=False, **policy)  # type: ignore[arg-type]  # the policy's two

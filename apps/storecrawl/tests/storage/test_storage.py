@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from storecrawl.storage import ObjectExists, ObjectMissing, ObjectOutsideRoot, Storage, old_objects
+from storecrawl.storage import (
+    FolderStorage,
+    ObjectExists,
+    ObjectMissing,
+    ObjectOutsideRoot,
+    Storage,
+    StorageUnreachable,
+    folder,
+    old_objects,
+)
 
 CONTENT = os.urandom(200_000)
 
@@ -72,6 +82,26 @@ def test_deleted_object_is_gone_and_can_be_deleted_again(storage: Storage) -> No
     storage.delete("a")
 
     assert not storage.exists("a")
+
+
+def test_look_at_a_usable_storage_stores_nothing(storage: Storage) -> None:
+    storage.look()
+
+    assert list(storage.list()) == []
+
+
+def test_folder_that_became_a_file_is_unreachable(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"")
+
+    with pytest.raises(StorageUnreachable, match="data is not a folder in which this user may write"):
+        FolderStorage(tmp_path / "data" / "payloads").look()
+
+
+def test_folder_on_an_almost_full_disk_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "LEAST_FREE", 2**62)
+
+    with pytest.raises(StorageUnreachable, match="its disk has only [0-9,]+ free bytes"):
+        FolderStorage(tmp_path).look()
 
 
 @pytest.mark.parametrize("path", ["../a", "/a", "a/../b", "a//b", "", "a/", "a\x00b", "./a"])

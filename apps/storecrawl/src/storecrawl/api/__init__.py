@@ -18,6 +18,7 @@ from storecrawl.api import (
     menu_diff,
     menu_queries,
     payloads,
+    quality,
     raw_menus,
     refusals,
     routes,
@@ -38,6 +39,7 @@ ROUTERS = (
     job_queue.router,
     batches.router,
     routes.router,
+    quality.router,
 )
 
 

@@ -12,6 +12,7 @@ from storecrawl.serving.lookup import store_of
 from storecrawl.serving.parameters import Cursor, SearchText, State
 
 OnlyBlocked = Annotated[bool, Query(description="Only stores whose menu the upstream refuses.")]
+OnlyDark = Annotated[bool, Query(description="Only stores without a menu for some rounds.")]
 
 router = APIRouter(prefix="/api/stores", tags=["stores"])
 
@@ -24,13 +25,14 @@ async def list_all(  # sizes: the filters of the list
     state_code: State = None,
     text: SearchText = None,
     blocked: OnlyBlocked = False,  # noqa: FBT002 - a query has no positions
+    dark: OnlyDark = False,  # noqa: FBT002 - a query has no positions
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Store]:
     """Return stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
     state_filter = agreed("state", state, "state_code", state_code)
-    criteria = StoreFilter(state=state_filter, text=text, blocked=blocked, after=after, limit=limit + 1)
+    criteria = StoreFilter(state=state_filter, text=text, blocked=blocked, dark=dark, after=after, limit=limit + 1)
     async with connects() as connection:
         stores = await list_stores(connection, criteria)
     return page_by_id(stores, limit)

@@ -16,12 +16,23 @@ from storecrawl.catalog.brands import (
     store_categories,
     stores_of_brand,
 )
+from storecrawl.catalog.dark import (
+    SAME_ID_LIMIT,
+    StoresInTrouble,
+    count_dark_stores,
+    count_lost_ids,
+    count_same_id,
+    darken_stores,
+    overdue_stores,
+)
 from storecrawl.catalog.diff import FieldChange, MenuDiff, ProductChange, diff_payloads
 from storecrawl.catalog.errors import (
     CatalogError,
     DifferentPayload,
+    HeldMenu,
     ImplausibleMenu,
     LocationRefused,
+    LostValues,
     NoPayload,
     UnknownBrand,
     UnknownImage,
@@ -56,6 +67,7 @@ from storecrawl.catalog.payloads import (
     record_payload,
     without_row,
 )
+from storecrawl.catalog.plausibility import Plausibility
 from storecrawl.catalog.products import (
     KnownProduct,
     ListedProduct,
@@ -83,7 +95,7 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.refresh import Plausibility, RefreshReport, RefreshRules, apply_menu
+from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
@@ -100,13 +112,17 @@ from storecrawl.catalog.statistics import (
 )
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
 from storecrawl.catalog.stores import (
+    BegunFetch,
     BlockedStores,
     DueStore,
+    FutureFetches,
     Store,
     StoreFigures,
     StoreFilter,
+    begin_fetch,
     block_store,
     count_blocked_stores,
+    count_future_fetches,
     crawlable_stores,
     find_store,
     list_stores,
@@ -118,6 +134,8 @@ from storecrawl.catalog.stores import (
 )
 
 __all__ = [
+    "SAME_ID_LIMIT",
+    "BegunFetch",
     "BlockedStores",
     "Brand",
     "BrandOrder",
@@ -131,10 +149,13 @@ __all__ = [
     "ExpirablePayload",
     "Fetch",
     "FieldChange",
+    "FutureFetches",
+    "HeldMenu",
     "ImplausibleMenu",
     "KnownProduct",
     "ListedProduct",
     "LocationRefused",
+    "LostValues",
     "MenuDiff",
     "NewestMenu",
     "NoPayload",
@@ -156,6 +177,7 @@ __all__ = [
     "StoredImage",
     "StoredPayload",
     "StoredRefusal",
+    "StoresInTrouble",
     "UnknownBrand",
     "UnknownImage",
     "UnknownLocation",
@@ -166,11 +188,17 @@ __all__ = [
     "VariantRecord",
     "all_stores",
     "apply_menu",
+    "begin_fetch",
     "begin_round",
     "block_store",
     "count_blocked_stores",
+    "count_dark_stores",
+    "count_future_fetches",
+    "count_lost_ids",
+    "count_same_id",
     "count_stores",
     "crawlable_stores",
+    "darken_stores",
     "diff_payloads",
     "due_images",
     "expirable_payloads",
@@ -180,6 +208,7 @@ __all__ = [
     "find_product",
     "find_raw_menu",
     "find_store",
+    "hold_menu",
     "images_of_products",
     "known_products",
     "latest_payload",
@@ -196,6 +225,7 @@ __all__ = [
     "note_images",
     "open_payload",
     "open_raw_menu",
+    "overdue_stores",
     "packed_menu",
     "partials_complete",
     "payloads_to_compare",

@@ -10,12 +10,16 @@ CatalogError
 ├── UnknownRawMenu    no such raw menu
 ├── NoPayload         the store has too few payloads
 ├── DifferentPayload  another document has the same path
-└── ImplausibleMenu   the menu has too few products; nothing was written
+└── HeldMenu          the menu is probably not true; nothing was written
+    ├── ImplausibleMenu   it has too few products
+    └── LostValues        too few values of a field are known
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from storecrawl.catalog.normalize import KnownValues
 
 SHOWN = 10
 
@@ -103,11 +107,33 @@ class DifferentPayload(CatalogError):
         self.path = path
 
 
-class ImplausibleMenu(CatalogError):
+class HeldMenu(CatalogError):
+    """The menu lost so much that it is probably not true; `fields` names the losses."""
+
+    def __init__(self, message: str, fields: Sequence[str]) -> None:
+        super().__init__(message)
+        self.fields = list(fields)
+
+
+class ImplausibleMenu(HeldMenu):
     """The menu is so much smaller than expected that the feed was probably cut."""
 
     def __init__(self, count: int, expected: int, basis: str) -> None:
-        super().__init__(f"{count} products, but {basis} {expected}: the feed was probably cut")
+        super().__init__(f"{count} products, but {basis} {expected}: the feed was probably cut", ["products"])
         self.count = count
         self.expected = expected
         self.basis = basis
+
+
+class LostValues(HeldMenu):
+    """Values of a field are missing that the store's last menu had: the source probably renamed the field.
+
+    `lost` has the known values of each such field, and their share in the last menu.
+    """
+
+    def __init__(self, lost: Mapping[str, tuple[KnownValues, float]]) -> None:
+        told = (
+            f"{field} is known of {now.known} of {now.possible} ({last:.0%} before)"
+            for field, (now, last) in lost.items()
+        )
+        super().__init__(f"{', '.join(told)}: the source probably renamed a field", list(lost))

@@ -10,6 +10,7 @@ from psycopg.rows import class_row, scalar_row
 
 from storecrawl.catalog.errors import DifferentPayload, NoPayload, UnknownPayload
 from storecrawl.catalog.sql import PAYLOADS
+from storecrawl.catalog.stores import begin_fetch
 from storecrawl.payloads import WrittenPayload
 from storecrawl.statements import Connection, execute, fetch
 
@@ -24,7 +25,8 @@ class StoredPayload:
 
     `product_count` counts the fetched document. `applied_count` is the count when it was first applied, and the
     refused ones are counted when it was last applied; both are None before. The file was removed at `expired_at`, the
-    row stays. `raw_menu_id` identifies the merged responses.
+    row stays. `raw_menu_id` identifies the merged responses. `known_shares` has the share of known values by field. A
+    held payload says which fields lost values and why; it is not applied.
     """
 
     id: int
@@ -42,11 +44,14 @@ class StoredPayload:
     complete: bool | None
     refused_products: int | None
     refused_options: int | None
+    known_shares: dict[str, float] | None
+    held_fields: list[str] | None
+    held_because: str | None
     expired_at: datetime | None
     raw_menu_id: int | None
 
 
-async def record_payload(
+async def record_payload(  # sizes: the columns of a row
     connection: Connection,
     written: WrittenPayload,
     *,
@@ -54,11 +59,15 @@ async def record_payload(
     task_id: int | None,
     fetched_at: datetime,
     product_count: int,
+    sequence: int | None = None,
 ) -> int:
     """Record a written file and the fetch of its store; return the payload's id.
 
-    The same file returns the same id again. Raises DifferentPayload if another payload has its path.
+    `sequence` is the number that the fetch got when it began, by default the next one. The same file returns the same
+    id again. Raises DifferentPayload if another payload has its path.
     """
+    if sequence is None:
+        sequence = (await begin_fetch(connection, store_id)).sequence
     parameters = {
         "path": written.path,
         "size_raw": written.size_raw,
@@ -68,6 +77,7 @@ async def record_payload(
         "task_id": task_id,
         "fetched_at": fetched_at,
         "product_count": product_count,
+        "sequence": sequence,
     }
     ids = await fetch(connection, PAYLOADS.record_payload, parameters, scalar_row)
     if not ids:

@@ -4,7 +4,7 @@ A refresh locks the store's row first, so that refreshes of one store run one af
 rows in the order of their external ids. The state of the products depends on which payloads were applied, not
 on how often or in which order:
 
-- a product shows the newest payload that contains it, by fetch time;
+- a product shows the newest payload that contains it, by the number of the store's fetch;
 - its misses are the complete payloads applied since it was last seen;
 - a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
 
@@ -19,8 +19,10 @@ from typing import Final
 
 from psycopg.rows import class_row, scalar_row, tuple_row
 
-from storecrawl.catalog.errors import ImplausibleMenu, UnknownPayload
-from storecrawl.catalog.normalize import Menu, fingerprint
+from storecrawl.catalog.dark import forget_stock, lighten_store
+from storecrawl.catalog.errors import HeldMenu, UnknownPayload
+from storecrawl.catalog.normalize import Menu, fingerprint, known_values, shares_of
+from storecrawl.catalog.plausibility import MenuHistory, Plausibility
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
     PayloadPosition,
@@ -39,39 +41,6 @@ from storecrawl.statements import Connection, exact_json, execute, fetch, json_t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plausibility:
-    """The rule that a menu with less than `smallest_share` of the expected products is a cut feed.
-
-    Stores with fewer than `smallest_menu` expected products are not checked. A smaller menu is accepted if
-    `confirmations` other fetches since the last accepted one were as small.
-    """
-
-    smallest_share: float = 0.5
-    smallest_menu: int = 20
-    confirmations: int = 2
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.smallest_share <= 1:
-            raise ValueError("smallest_share must be between 0 and 1")
-
-    def check_claim(self, menu: Menu) -> None:
-        """Raise ImplausibleMenu if the document has far fewer products than it claims for the menu."""
-        if menu.total_count is not None and self._too_few(menu.record_count, menu.total_count):
-            raise ImplausibleMenu(menu.record_count, menu.total_count, "the document claims")
-
-    def check_history(self, menu: Menu, last_count: int | None, as_small: int) -> None:
-        """Raise ImplausibleMenu if the last menu was far larger and too few other fetches confirm the decrease."""
-        count = len(menu.products)
-        if last_count is None or as_small >= self.confirmations:
-            return
-        if self._too_few(count, last_count):
-            raise ImplausibleMenu(count, last_count, "the store's last menu had")
-
-    def _too_few(self, count: int, expected: int) -> bool:
-        return expected >= self.smallest_menu and count < expected * self.smallest_share
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRules:
     """The plausibility rule, and the number of complete menus without a product after which it is removed."""
 
@@ -86,11 +55,11 @@ DEFAULT_RULES: Final = RefreshRules()
 class RefreshReport:
     """The effects of applying a payload.
 
-    Every product of the menu is one of `new`, `updated`, `returned` (from removal), `unchanged` or `stale` (the
-    catalog shows a newer payload). `missing` counts products with one more miss, `out_of_stock` those of them that
-    reached the threshold. Snapshots are the added ones. `refused` products and `refused_options` of other products
-    are stored as refusals. `left_out` is the number of products of the menu that the payload lacks, or None if
-    unknown. Misses are counted only for complete payloads.
+    Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
+    `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
+    `out_of_stock` those of them that reached the threshold. Snapshots are the added ones. `refused` products and
+    `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
+    the payload lacks, or None if unknown. Misses are counted only for complete payloads.
     """
 
     payload_id: int
@@ -106,14 +75,6 @@ class RefreshReport:
     left_out: int | None
     product_snapshots: int
     variant_snapshots: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _History:
-    applied: bool
-    newer: int
-    last_count: int | None
-    as_small: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,31 +96,64 @@ async def apply_menu(
 ) -> RefreshReport:
     """Apply a payload's menu to the catalog in the caller's transaction. Applying it again changes nothing.
 
-    Raises UnknownPayload if the payload is not of this store and fetch. Raises ImplausibleMenu, before anything is
-    written, if the menu is too small.
+    Raises UnknownPayload if the payload is not of this store and fetch. Raises HeldMenu, before anything is written,
+    if the menu lost too much; the caller then records that with `hold_menu` in another transaction.
     """
-    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
-    if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
-        raise UnknownPayload(payload_id, store_id)
+    sequence = await lock_store(connection, payload_id, store_id, fetched_at)
+    place: dict[str, object] = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
     if not history.applied:
         rules.plausibility.check_claim(menu)
-        rules.plausibility.check_history(menu, history.last_count, history.as_small)
-        outcome = {"applied_count": len(menu.products), "complete": menu.complete, "normalizer": fingerprint()}
+        known = known_values(menu)
+        rules.plausibility.check_history(menu, known, history)
+        outcome = {
+            "applied_count": len(menu.products),
+            "complete": menu.complete,
+            "normalizer": fingerprint(),
+            "known_shares": json_text(shares_of(known)),
+        }
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
+        if history.is_dark:
+            await lighten_store(connection, store_id, sequence)
     position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
+        sequence=sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
-    return await _refresh(connection, position, menu)
+    report = await _refresh(connection, position, menu)
+    if history.is_dark:  # an older menu is no news of the stock
+        await forget_stock(connection, [store_id])
+    return report
 
 
-async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> _History:
+async def lock_store(connection: Connection, payload_id: int, store_id: int, fetched_at: datetime) -> int:
+    """Lock a payload's store; return the number of the payload's fetch.
+
+    Raises UnknownPayload if the payload is not of this store and fetch.
+    """
+    place = {"payload_id": payload_id, "store_id": store_id, "fetched_at": fetched_at}
+    for sequence in await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
+        return int(sequence)
+    raise UnknownPayload(payload_id, store_id)
+
+
+async def hold_menu(connection: Connection, payload_id: int, menu: Menu, because: HeldMenu) -> None:
+    """Record why a payload is not applied. It stays held until it is applied."""
+    parameters = {
+        "payload_id": payload_id,
+        "fields": because.fields,
+        "because": str(because),
+        "known_shares": json_text(shares_of(known_values(menu))),
+    }
+    await execute(connection, PAYLOADS.hold_payload, parameters)
+
+
+async def _history(connection: Connection, place: dict[str, object], plausibility: Plausibility) -> MenuHistory:
     parameters = {**place, "smallest_share": plausibility.smallest_share}
-    return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(_History)))[0]
+    return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(MenuHistory)))[0]
 
 
 async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu) -> RefreshReport:
@@ -291,6 +285,7 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "payload_id": position.payload_id,
         "store_id": position.store_id,
         "fetched_at": position.fetched_at,
+        "sequence": position.sequence,
         "newer": position.newer,
         "threshold": position.threshold,
     }

@@ -21,32 +21,34 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierProduct:
-    """The catalog's previous record of a product."""
+    """The catalog's previous record of a product: the fetch that it shows, and the newest fetch with the product."""
 
     id: int
     external_id: str
     content_hash: bytes
     availability: str
     consecutive_misses: int
-    first_seen_at: datetime
-    last_seen_at: datetime
-    last_fetched_at: datetime
-    last_payload_id: int
+    sequence: int
+    seen_sequence: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadPosition:
-    """A payload's position in its store's history; `newer` counts the applied payloads fetched after it."""
+    """A payload's position in its store's history: the number of its fetch.
+
+    `newer` counts the applied payloads of later fetches. `fetched_at` is only recorded, since clocks can be wrong.
+    """
 
     payload_id: int
     store_id: int
     fetched_at: datetime
+    sequence: int
     newer: int
     threshold: int
 
     def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
-        seen_since = known_product is not None and known_product.last_seen_at > self.fetched_at
+        seen_since = known_product is not None and known_product.seen_sequence > self.sequence
         return (
             known_product.consecutive_misses
             if known_product is not None and seen_since
@@ -55,7 +57,7 @@ class PayloadPosition:
 
     def is_older_than(self, known_product: EarlierProduct) -> bool:
         """Return whether the catalog already shows the product of a newer payload."""
-        return (self.fetched_at, self.payload_id) < (known_product.last_fetched_at, known_product.last_payload_id)
+        return self.sequence < known_product.sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,10 @@ def _group(product: Product, known_product: EarlierProduct | None, position: Pay
     removed = position.misses(known_product) >= position.threshold
     if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
         return "returned"
-    return "unchanged" if known_product.content_hash == content_hash(product) else "updated"
+    if known_product.content_hash != content_hash(product):
+        return "updated"
+    is_forgotten = known_product.availability == Availability.UNKNOWN != product.availability
+    return "returned" if is_forgotten else "unchanged"
 
 
 def content_hash(product: Product) -> bytes:

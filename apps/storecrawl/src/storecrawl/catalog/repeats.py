@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.errors import UnknownPayload
 from storecrawl.catalog.normalize import fingerprint
 from storecrawl.catalog.payloads import StoredPayload
-from storecrawl.catalog.refresh import DEFAULT_RULES, RefreshReport, RefreshRules, count_misses, place_of
+from storecrawl.catalog.refresh import DEFAULT_RULES, RefreshReport, RefreshRules, count_misses, lock_store, place_of
 from storecrawl.catalog.refresh_rows import PayloadPosition
 from storecrawl.catalog.refusals import MOST_ROWS
 from storecrawl.catalog.sql import PAYLOADS, PRODUCTS, REFUSALS
@@ -38,17 +37,16 @@ async def repeat_menu(
     """
     if payload.applied_at is not None:
         return None
+    sequence = await lock_store(connection, payload.id, payload.store_id, payload.fetched_at)
     position = PayloadPosition(
         payload_id=payload.id,
         store_id=payload.store_id,
         fetched_at=payload.fetched_at,
+        sequence=sequence,
         newer=0,
         threshold=rules.miss_threshold,
     )
-    place = place_of(position)
-    if not await fetch(connection, PAYLOADS.lock_store, place, scalar_row):
-        raise UnknownPayload(payload.id, payload.store_id)
-    conditions = {**place, "normalizer": fingerprint(), "most": MOST_ROWS}
+    conditions = {**place_of(position), "normalizer": fingerprint(), "most": MOST_ROWS}
     found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))
     return await _record_repeat(connection, position, found[0]) if found else None
 

@@ -19,7 +19,9 @@ LONGEST = timedelta(days=1)
 class Store:
     """A store's record.
 
-    Since `blocked_at`, the upstream refuses its menu; it is tried again at `blocked_until`.
+    Since `blocked_at`, the upstream refuses its menu; it is tried again at `blocked_until`. Since `dark_since`, its
+    stock is unknown, as it had no menu for some rounds. `same_id_finds` searches in a row found its id, which the
+    platform does not know.
     """
 
     id: int
@@ -37,6 +39,8 @@ class Store:
     last_fetch_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
+    dark_since: datetime | None
+    same_id_finds: int
     blocked_at: datetime | None
     blocked_until: datetime | None
     blocked_because: str | None
@@ -49,11 +53,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFilter:
-    """Filters of stores: by state, `blocked`, or `text` in name, slug, chain or city."""
+    """Filters of stores: by state, `blocked`, `dark`, or `text` in name, slug, chain or city."""
 
     state: str | None = None
     text: str | None = None
     blocked: bool = False
+    dark: bool = False
     after: int = 0
     limit: int = 50
 
@@ -91,6 +96,7 @@ async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Sto
         "state": criteria.state and criteria.state.upper(),
         "pattern": containing_pattern(criteria.text),
         "blocked": criteria.blocked,
+        "dark": criteria.dark,
         "after": criteria.after,
         "limit": criteria.limit,
     }
@@ -115,6 +121,36 @@ async def require_crawlable(connection: Connection, store_ids: Sequence[int]) ->
     found = await fetch(connection, STORES.crawlable_stores, {"state": None, "ids": list(store_ids)}, scalar_row)
     if unfit := [store_id for store_id in dict.fromkeys(store_ids) if store_id not in set(found)]:
         raise UnknownStore(unfit, noun="enabled store with a platform id:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunFetch:
+    """A fetch of a store: its number and its time. The number orders fetches, since a clock can be wrong."""
+
+    sequence: int
+    begun_at: datetime
+
+
+async def begin_fetch(connection: Connection, store_id: int) -> BegunFetch:
+    """Give a fetch that begins now its number. Raises UnknownStore."""
+    for begun in await fetch(connection, STORES.begin_fetch, {"store_id": store_id}, class_row(BegunFetch)):
+        return begun
+    raise UnknownStore([store_id])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FutureFetches:
+    """How many payloads have a fetch time in the future, in how many stores, and the latest one."""
+
+    payloads: int
+    stores: int
+    store_id: int | None
+    fetched_at: datetime | None
+
+
+async def count_future_fetches(connection: Connection) -> FutureFetches:
+    """Count the payloads whose fetch time is in the future by the database's clock."""
+    return (await fetch(connection, STORES.count_future_fetches, {}, class_row(FutureFetches)))[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +184,7 @@ async def count_blocked_stores(connection: Connection) -> BlockedStores:
 class StoreFigures:
     """A store's products on the menu, how many of them are available, and the lowest and highest price in cents.
 
-    `payloads` is the number of fetches.
+    `payloads` is the number of fetches. The menu of a dark store does not count.
     """
 
     store_id: int

@@ -121,6 +121,7 @@ class StoredRoute:
     paused_because: str | None
     successes: int
     failures: int
+    failed_in_a_row: int
     forbidden_with: list[str]
     last_used_at: datetime | None
     last_error: str | None

@@ -24,16 +24,27 @@ create table storecrawl.stores (
     medical           boolean,
     crawl_enabled     boolean not null default true,
     last_fetch_at     timestamptz,
+    fetches           integer not null default 0,
+    dark_since        timestamptz,
+    same_id_finds     integer not null default 0,
     first_seen_at     timestamptz not null default clock_timestamp(),
     last_seen_at      timestamptz not null default clock_timestamp(),
 
     constraint a_store_has_a_name check (name <> ''),
     constraint a_platform_id_is_short check (length(platform_store_id) between 1 and 100),
-    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at)
+    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at),
+    constraint fetches_are_counted check (fetches >= 0),
+    constraint finds_are_counted check (same_id_finds >= 0)
 );
 
 comment on table storecrawl.stores is 'Stores to crawl. Rows are disabled, never deleted.';
 comment on column storecrawl.stores.last_fetch_at is 'The fetch time of the store''s newest crawl payload.';
+comment on column storecrawl.stores.fetches is
+    'The number of fetches that have started. Each has its number, which orders them whatever a clock says.';
+comment on column storecrawl.stores.dark_since is
+    'When the store was found without a menu for some rounds. Its stock is unknown until the next menu.';
+comment on column storecrawl.stores.same_id_finds is
+    'How many searches in a row found the id that the platform does not know. 0 after a menu or a new id.';
 
 create index stores_by_last_fetch on storecrawl.stores (last_fetch_at nulls first, id)
     where crawl_enabled and platform_store_id is not null;
@@ -264,6 +275,7 @@ create table storecrawl.payloads (
     size_gz          bigint not null,
     sha256           text not null,
     fetched_at       timestamptz not null,
+    sequence         integer not null,
     created_at       timestamptz not null default clock_timestamp(),
     applied_at       timestamptz,
     applied_count    integer,
@@ -273,7 +285,11 @@ create table storecrawl.payloads (
     refused_options  integer,
     normalizer       text,
     repeats          bigint references storecrawl.payloads (id),
+    known_shares     jsonb,
+    held_fields      text[],
+    held_because     text,
 
+    constraint one_payload_per_fetch unique (store_id, sequence),
     constraint counts_are_not_negative check (product_count >= 0 and size_raw >= 0 and size_gz >= 0),
     constraint checksum_is_hexadecimal check (sha256 ~ '^[0-9a-f]{64}$'),
     constraint path_stays_below_its_root check (storage_path !~ '(^/|(^|/)\.\.(/|$))'),
@@ -282,13 +298,17 @@ create table storecrawl.payloads (
     constraint refusals_are_counted check
         ((refused_products is null) = (refused_options is null)
          and refused_products >= 0 and refused_options >= 0),
-    constraint repeat_is_applied check (repeats is null or (repeats <> id and applied_at is not null))
+    constraint repeat_is_applied check (repeats is null or (repeats <> id and applied_at is not null)),
+    constraint a_held_one_says_why check ((held_fields is null) = (held_because is null)),
+    constraint a_held_one_is_not_applied check (held_fields is null or applied_at is null)
 );
 
 comment on table storecrawl.payloads is
     'One row per crawl payload file. Rows are never deleted. A payload can be applied again until its '
     'file expires.';
 comment on column storecrawl.payloads.product_count is 'Products in the fetched document.';
+comment on column storecrawl.payloads.sequence is
+    'The number of the fetch among those of its store. The newest payload has the highest one.';
 comment on column storecrawl.payloads.applied_count is
     'Products normalized when the document was first applied.';
 comment on column storecrawl.payloads.complete is
@@ -302,13 +322,19 @@ comment on column storecrawl.payloads.normalizer is
     'The version of the code that normalized the payload when it was first applied.';
 comment on column storecrawl.payloads.repeats is
     'The first of consecutive payloads with the same document. Its snapshots apply to all of them.';
+comment on column storecrawl.payloads.known_shares is
+    'The share of known values of each field, from 0 to 1. Null before the payload was read.';
+comment on column storecrawl.payloads.held_fields is
+    'The fields that lost most of their values, or products. Null if the payload is not held.';
+comment on column storecrawl.payloads.held_because is 'The losses in one sentence.';
 
-create index payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc);
-create index applied_payloads_by_store on storecrawl.payloads (store_id, fetched_at, id)
+create index applied_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where applied_at is not null;
 create index payloads_by_fetch on storecrawl.payloads (fetched_at desc, id desc);
-create index kept_payloads_by_store on storecrawl.payloads (store_id, fetched_at desc, id desc)
+create index kept_payloads_by_store on storecrawl.payloads (store_id, sequence)
     where expired_at is null;
+create index held_payloads_by_store on storecrawl.payloads (store_id, fetched_at)
+    where held_fields is not null;
 
 create table storecrawl.raw_menus (
     id           bigint generated by default as identity primary key,
@@ -448,6 +474,8 @@ create table storecrawl.products (
     changed_at         timestamptz not null,
     last_fetched_at    timestamptz not null,
     last_payload_id    bigint not null references storecrawl.payloads (id),
+    sequence           integer not null,
+    seen_sequence      integer not null,
 
     constraint one_product_per_store_and_external_id unique (store_id, external_id),
     constraint an_external_id_is_short check (length(external_id) between 1 and 200),
@@ -459,7 +487,8 @@ create table storecrawl.products (
     constraint misses_are_counted check (consecutive_misses >= 0),
     constraint removed_is_not_in_stock check
         (not (in_stock and availability in ('removed_from_menu', 'out_of_stock'))),
-    constraint seen_in_order check (first_seen_at <= last_fetched_at and last_fetched_at <= last_seen_at)
+    constraint seen_in_order check
+        (first_seen_at <= last_fetched_at and first_seen_at <= last_seen_at and sequence <= seen_sequence)
 ) with (fillfactor = 50);
 
 comment on table storecrawl.products is
@@ -469,9 +498,13 @@ comment on column storecrawl.products.content_hash is
     'The hash of the normalized product and variants. Equal hashes need no write.';
 comment on column storecrawl.products.consecutive_misses is
     'Newer complete payloads without the product, counted up to the removal threshold.';
-comment on column storecrawl.products.last_seen_at is 'The newest fetch with the product, usable or not.';
+comment on column storecrawl.products.last_seen_at is 'The time of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.last_fetched_at is
-    'The fetch that the row shows. An older payload never overwrites it.';
+    'The time of the fetch that the row shows.';
+comment on column storecrawl.products.sequence is
+    'The number of the fetch that the row shows. An older payload never overwrites it.';
+comment on column storecrawl.products.seen_sequence is
+    'The number of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.rec_only is
     'For recreational use only. Null if the platform does not state it.';
 comment on column storecrawl.products.medical_only is
@@ -657,7 +690,7 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.store_id, payload.fetched_at as captured_at,
     snapshot.name, snapshot.brand, snapshot.category, snapshot.subcategory, snapshot.strain_type,
     snapshot.thc_lo, snapshot.thc_hi, snapshot.thc_unit, snapshot.cbd_lo, snapshot.cbd_hi, snapshot.cbd_unit,
-    snapshot.availability, snapshot.in_stock
+    snapshot.availability, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.product_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 
@@ -668,13 +701,13 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.option, payload.fetched_at as captured_at,
     snapshot.price_rec_cents, snapshot.price_med_cents,
     snapshot.special_rec_cents, snapshot.special_med_cents,
-    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock
+    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.variant_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 
 comment on view storecrawl.captured_variants is 'Each option in each crawl payload.';
 
--- Statistics to read. Each view is refreshed concurrently, so it has a unique index and is populated at once.
+-- Statistics to read. They leave out the menus of dark stores. Each view is refreshed concurrently, so it has a unique index and is populated at once.
 
 create materialized view storecrawl.brand_counts_by_state as
 select
@@ -687,6 +720,7 @@ from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
 where product.brand is not null
     and product.availability <> 'removed_from_menu'
+    and store.dark_since is null
 group by coalesce(store.state, ''), product.brand;
 
 create unique index brand_counts_by_state_key on storecrawl.brand_counts_by_state (state, brand);
@@ -704,6 +738,7 @@ with prices as (
     join storecrawl.stores as store on store.id = product.store_id
     where variant.listed
         and product.availability <> 'removed_from_menu'
+        and store.dark_since is null
 )
 select
     state,
@@ -723,10 +758,12 @@ create unique index category_price_statistics_key on storecrawl.category_price_s
 create materialized view storecrawl.store_product_counts as
 select
     store.id as store_id,
-    count(product.id) filter (where product.availability <> 'removed_from_menu') as products,
+    count(product.id) filter (where product.availability <> 'removed_from_menu' and store.dark_since is null)
+        as products,
     count(product.id) filter (where product.in_stock) as products_in_stock,
     count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
-    count(distinct product.brand) filter (where product.availability <> 'removed_from_menu') as brands,
+    count(distinct product.brand) filter
+        (where product.availability <> 'removed_from_menu' and store.dark_since is null) as brands,
     max(product.last_fetched_at) as last_fetched_at
 from storecrawl.stores as store
 left join storecrawl.products as product on product.store_id = store.id
@@ -747,7 +784,7 @@ select distinct on (product_id, option, utc.day)
     captured_at
 from storecrawl.captured_variants
 cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, captured_at desc, payload_id desc;
+order by product_id, option, utc.day, sequence desc;
 
 comment on materialized view storecrawl.price_history_by_day is
     'The last captured prices of each option on each UTC day.';
@@ -776,6 +813,7 @@ create table storecrawl.routes (
     successes        bigint not null default 0,
     failures         bigint not null default 0,
     forbidden_with   text[] not null default '{}',
+    failed_in_a_row  bigint not null default 0,
     last_used_at     timestamptz,
     last_error       text,
     last_error_at    timestamptz,
@@ -794,7 +832,7 @@ create table storecrawl.routes (
     constraint one_place_for_a_password check (password is null or password_env is null),
     constraint disabled_says_when_and_why check
         (active = (disabled_at is null) and active = (disabled_because is null)),
-    constraint uses_are_counted check (successes >= 0 and failures >= 0),
+    constraint uses_are_counted check (successes >= 0 and failures >= 0 and failed_in_a_row >= 0),
     constraint paused_says_why check ((paused_until is null) = (paused_because is null)),
     constraint only_a_paused_route_is_probed check (probed_at is null or paused_until is not null),
     constraint pauses_are_counted check (pauses >= 0)
@@ -803,6 +841,8 @@ create table storecrawl.routes (
 comment on table storecrawl.routes is 'Outgoing routes: proxies, or the machine''s own address.';
 comment on column storecrawl.routes.password is 'In plain text. Only the loader of the workers reads it.';
 comment on column storecrawl.routes.password_env is 'The worker''s environment variable with the password.';
+comment on column storecrawl.routes.failed_in_a_row is
+    'Failures since the last report of workers with a usable response.';
 comment on column storecrawl.routes.forbidden_with is
     'The profiles of the 403 responses since the last success.';
 comment on column storecrawl.routes.paused_until is
@@ -1100,6 +1140,16 @@ begin
 end
 $$;
 
+create function storecrawl.log_dark_store()
+returns trigger
+language plpgsql
+as $$
+begin
+    perform storecrawl.log_changes(array[new.id]);
+    return null;
+end
+$$;
+
 create trigger log_new_products after insert on storecrawl.products
 referencing new table as touched for each statement execute function storecrawl.log_products();
 create trigger log_deleted_products after delete on storecrawl.products
@@ -1116,6 +1166,9 @@ referencing old table as old_rows new table as new_rows
 for each statement execute function storecrawl.log_changed_variants();
 create trigger log_applied_payloads after update of applied_at on storecrawl.payloads
 for each statement execute function storecrawl.log_for_views();
+create trigger log_dark_stores after update of dark_since on storecrawl.stores
+for each row when (old.dark_since is distinct from new.dark_since)
+execute function storecrawl.log_dark_store();
 create trigger log_stores after insert or update of state on storecrawl.stores
 for each statement execute function storecrawl.log_for_views();
 

@@ -8,7 +8,19 @@ routes that look up data and render a template. Lookups are shared with the API 
 from __future__ import annotations
 
 from rolecall.web import NavigationEntry, Pages
-from storecrawl.pages import brands, diff, discovery, locations, payloads, products, raw_menus, refusals, routes, stores
+from storecrawl.pages import (
+    brands,
+    diff,
+    discovery,
+    locations,
+    payloads,
+    products,
+    quality,
+    raw_menus,
+    refusals,
+    routes,
+    stores,
+)
 
 ROUTERS = (
     stores.router,
@@ -21,6 +33,7 @@ ROUTERS = (
     products.router,
     brands.router,
     routes.router,
+    quality.router,
 )
 ENTRIES = (
     NavigationEntry(label="Stores", path="/stores", icon="stores", group="Stores"),
@@ -29,6 +42,7 @@ ENTRIES = (
     NavigationEntry(label="Products", path="/products", icon="products", group="Stores"),
     NavigationEntry(label="Brands", path="/brands", icon="brands", group="Stores"),
     NavigationEntry(label="Routes", path="/routes", icon="chains", group="Stores"),
+    NavigationEntry(label="Quality", path="/quality", icon="check", group="Stores"),
 )
 
 

@@ -66,11 +66,14 @@ async def list_all(  # sizes: the filters of the list
     state: ChosenState = None,
     text: SearchedText = None,
     blocked: ChosenYes = None,
+    dark: ChosenYes = None,
     cursor: Cursor = None,
 ) -> Response:
     """Show stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
-    criteria = StoreFilter(state=state, text=text, blocked=blocked is not None, after=after, limit=STORES + 1)
+    criteria = StoreFilter(
+        state=state, text=text, blocked=blocked is not None, dark=dark is not None, after=after, limit=STORES + 1
+    )
     async with connects() as connection:
         page = page_by_id(await list_stores(connection, criteria), STORES)
         figures = await store_figures(connection, [store.id for store in page.items])
@@ -80,7 +83,7 @@ async def list_all(  # sizes: the filters of the list
         "storecrawl/stores/list.html",
         lines=[StoreLine(store=each, figures=figures[each.id], tasks=tasks[each.id]) for each in page.items],
         states=known_states,
-        chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or ""},
+        chosen={"state": (state or "").upper(), "text": text or "", "blocked": blocked or "", "dark": dark or ""},
         next_cursor=page.next_cursor,
         cursor=cursor,
         again=address_builder(view),

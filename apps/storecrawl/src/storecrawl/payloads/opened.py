@@ -113,8 +113,10 @@ def gzip_errors_as_payload_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def storage_errors_as_payload_errors() -> Iterator[None]:
-    """Convert StorageError to PayloadError."""
+    """Convert StorageError, and the errors of a disk, to PayloadError."""
     try:
         yield
+    except OSError as error:
+        raise PayloadUnreachable(error.filename or "", error.strerror or str(error)) from error
     except StorageError as error:
         raise STORAGE_MEANINGS.get(type(error), PayloadUnreachable)(error.path, error.reason) from error

@@ -70,8 +70,7 @@ class PayloadStore:
     def write(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
         """Write a document under a new name; when this returns, the file is complete and survives a crash.
 
-        Raises PayloadTooLarge or PayloadBomb for a document that readers would reject, PayloadUnreachable, and
-        OSError.
+        Raises PayloadTooLarge or PayloadBomb for a document that readers would reject, and PayloadUnreachable.
         """
         return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
 
@@ -117,6 +116,11 @@ class PayloadStore:
             opened.close()
             raise
         return opened
+
+    def look(self) -> None:
+        """Raise PayloadUnreachable if the storage is away."""
+        with storage_errors_as_payload_errors():
+            self._storage.look()
 
     def exists(self, path: str) -> bool:
         """Return whether a file exists, whatever its content."""

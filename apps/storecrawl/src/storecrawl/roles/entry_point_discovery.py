@@ -4,7 +4,8 @@
     2. query the upstream, up to five times if the network fails
     3. leave it to a person: needs_investigation, with the reason
 
-A store whose id the platform has changed is thus crawled by its new id automatically.
+A store whose id the platform has changed is thus crawled by its new id automatically. A search that finds the
+unknown id again changes nothing: after three of them in a row, the store needs investigation.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolecall import App, Cancel, Context
-from storecrawl.catalog import LocationRefused, Store, find_store, read_stores
+from storecrawl.catalog import SAME_ID_LIMIT, LocationRefused, Store, count_same_id, find_store, read_stores
 from storecrawl.catalog.discovery import (
     discover_locations,
     find_by_entry,
@@ -126,11 +127,21 @@ async def _apply(
     facts = {"platformStoreId": found.platform_store_id, "way": found.way}
     if request.store is not None and found.platform_store_id != request.old_id:
         return facts | await _switch_id(tx, ctx, request.store, found)
+    if request.store is not None and (reason := await _lost_id(tx, request.store)):
+        return facts | await _request_investigation(tx, ctx, request, reason)
     new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _author(ctx))
     for store_id in new:
         ctx.follow_up(first_crawl(store_id))
     await settle_entry(tx, request.entry, found.platform_store_id, by=_author(ctx))
     return facts | {"newStoreIds": new}
+
+
+async def _lost_id(tx: Connection, store: Store) -> str | None:
+    """Count a search that found the store's own id; return a reason for an investigation if they are too many."""
+    finds = await count_same_id(tx, store.id)
+    if finds < SAME_ID_LIMIT:
+        return None
+    return f"the platform has no menu for {store.platform_store_id}, and {finds} searches in a row found the same id"
 
 
 async def _switch_id(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ import psycopg
 
 from rolecall import Context
 from storecrawl.catalog import (
+    BegunFetch,
     Fetch,
     NewestMenu,
     mark_raw_expired,
@@ -47,7 +47,7 @@ class FetchArchive:
     ctx: Context
     crawler: Crawler
     store: CrawlStore
-    fetched_at: datetime
+    begun: BegunFetch
     newest: NewestMenu | None
     answers: list[RawPage] = field(default_factory=list)
 
@@ -83,8 +83,9 @@ class FetchArchive:
             menu.written,
             store_id=self.store.id,
             task_id=self.ctx.task_id,
-            fetched_at=self.fetched_at,
+            fetched_at=self.begun.begun_at,
             product_count=menu.product_count,
+            sequence=self.begun.sequence,
         )
         await record_raw_menu(tx, menu.raw, menu.fetch, payload_id=payload_id)
         return payload_id
@@ -98,7 +99,7 @@ class FetchArchive:
             return
         try:
             raw = await self.crawler.run_in_thread(self._write_raw)
-        except (PayloadError, OSError) as trouble:
+        except PayloadError as trouble:
             self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
         reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]
@@ -125,7 +126,7 @@ class FetchArchive:
         return Fetch(
             store_id=self.store.id,
             task_id=self.ctx.task_id,
-            fetched_at=self.fetched_at,
+            fetched_at=self.begun.begun_at,
             page_count=len(self.answers),
             digests=digests,
         )

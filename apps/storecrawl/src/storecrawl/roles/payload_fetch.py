@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.catalog import NewestMenu, block_store, newest_menu
+from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.fetch_archive import FetchArchive
-from storecrawl.roles.store_tasks import CrawlStore, database_time, find_store
+from storecrawl.roles.store_tasks import CrawlStore, find_store
 from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
 
 MOST_URGENT = 100
@@ -45,11 +45,11 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
     """
     async with ctx.transaction() as tx:
         store = await find_store(tx, store_id)
-        fetched_at = await database_time(tx)
+        if store is None:
+            return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
+        begun = await begin_fetch(tx, store_id)
         newest = await newest_menu(tx, store_id)
-    if store is None:
-        return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
-    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, fetched_at=fetched_at, newest=newest)
+    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest)
     try:
         menu = await _known_menu(archive)
     except HeldBack:
@@ -139,6 +139,9 @@ async def _block_store(ctx: Context, crawler: Crawler, store: CrawlStore, reason
 
 
 async def _request_investigation(ctx: Context, store: CrawlStore) -> None:
-    ctx.follow_up(investigation_task(store.id, store.platform_store_id))
+    """Search the store's current id, unless searches keep finding the same one: then a person must look."""
+    needs_person = store.same_id_finds >= SAME_ID_LIMIT
+    if not needs_person:
+        ctx.follow_up(investigation_task(store.id, store.platform_store_id))
     async with ctx.transaction() as tx:
-        await ctx.complete(tx, {"unknownId": store.platform_store_id})
+        await ctx.complete(tx, {"unknownId": store.platform_store_id, "needsInvestigation": needs_person})

@@ -1,7 +1,8 @@
 """payload_fetch_all: the scheduled task that enqueues a payload_fetch for each store, spread over the interval.
 
 Every store has a fixed time in the round, derived from its id. It is thus fetched once per interval,
-and the load of the upstream and the workers is even.
+and the load of the upstream and the workers is even. A round begins with the stores that had no menu for too long: they
+become dark.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, stagger
-from storecrawl.catalog import DueStore, stores_due
+from storecrawl.catalog import DueStore, darken_stores, stores_due
 from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task
 
@@ -29,6 +30,7 @@ def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
         settings = crawler.settings
         interval = timedelta(seconds=settings.fetch_every)
         begin = ctx.task.scheduled_for
+        dark = await _darken(ctx, settings.dark_after, state)
         async with ctx.transaction() as tx:
             stores = await stores_due(tx, timedelta(), state=state, now=begin + interval)
             places = stagger(sorted(stores, key=_by_id), batches=settings.fetch_batches, over=interval, start=begin)
@@ -37,7 +39,18 @@ def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
             chosen = [(store_id, moment) for store_id, moment in due if store_key(store_id) not in busy]
             for store_id, moment in chosen:
                 ctx.follow_up(fetch_task(store_id).options(scheduled_for=moment))
-            await ctx.complete(tx, {"due": len(due), "enqueued": len(chosen)})
+            await ctx.complete(tx, {"due": len(due), "enqueued": len(chosen), "dark": dark})
+
+
+async def _darken(ctx: Context, after: timedelta, state: str | None) -> int:
+    dark = 0
+    while True:
+        ctx.check()
+        async with ctx.transaction() as tx:
+            found = await darken_stores(tx, after, state=state)
+        if not found:
+            return dark
+        dark += len(found)
 
 
 def _by_id(store: DueStore) -> int:

@@ -1,4 +1,4 @@
-"""Middleware that turns errors of upstream, egress and database into outcomes of tasks."""
+"""Middleware that turns errors of upstream, egress, storage and database into outcomes of tasks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import psycopg
 
 from rolecall import Context, DatabaseUnavailable, Next, PermanentFailure, Retry, Snooze
 from storecrawl.egress import HeldBack
+from storecrawl.payloads import PayloadUnreachable
 from storecrawl.upstream import UpstreamFailure
 
 LEAST_SECONDS = 1.0
 OUTAGE_SECONDS = 5.0
+STORAGE_SECONDS = 30.0
 SPREAD = 0.25
 # The server is stopping, starting or full. A lost or refused connection has no SQLSTATE and also counts.
 OUTAGES = ("08", "57P", "53300")
 
 
 class Postponement:
-    """Snoozes a task if its request was held back or the database did not respond; no attempt is spent.
+    """Snoozes a task if its request was held back, or storage or database did not respond; no attempt is spent.
 
     A failed task is retried no sooner than the upstream requested, and not at all if a retry cannot help.
     """
@@ -33,6 +35,9 @@ class Postponement:
         except HeldBack as held:
             await ctx.info({"held_back": str(held)})
             return self._snooze(max(held.seconds, LEAST_SECONDS))
+        except PayloadUnreachable as problem:
+            await ctx.info({"held_back": f"the storage is away: {problem.reason}"})
+            return self._snooze(STORAGE_SECONDS)
         except (DatabaseUnavailable, psycopg.OperationalError) as error:
             if not _is_outage(error.sqlstate):
                 raise
@@ -40,7 +45,7 @@ class Postponement:
             return self._snooze(OUTAGE_SECONDS)
         except UpstreamFailure as failure:
             if not failure.retryable:
-                raise PermanentFailure(str(failure)) from failure
+                raise PermanentFailure(f"{type(failure).__name__}: {failure}") from failure
             if not failure.retry_after:
                 raise
             raise Retry(after=failure.retry_after) from failure

@@ -12,11 +12,14 @@ import psycopg
 from rolecall import App, Context, PermanentFailure
 from storecrawl.catalog import (
     CatalogError,
+    HeldMenu,
+    Plausibility,
     RefreshReport,
     RefreshRules,
     StoredPayload,
     apply_menu,
     find_payload,
+    hold_menu,
     note_images,
     packed_menu,
     read_document,
@@ -38,11 +41,15 @@ SMALL = 1_000_000
 
 def add_product_refresh(app: App, crawler: Crawler) -> None:
     """Register the handler."""
-    rules = RefreshRules(miss_threshold=crawler.settings.miss_threshold)
+    settings = crawler.settings
+    plausibility = Plausibility(confirmations=settings.confirmations)
+    rules = RefreshRules(plausibility=plausibility, miss_threshold=settings.miss_threshold)
 
     @app.task(role="product_refresh", key=STORE_KEY)
     async def product_refresh(ctx: Context, payload_id: int, store_id: int | None = None) -> None:
         """Apply a payload to the catalog. A second run, or the replay of an older payload, undoes nothing.
+
+        A menu that lost most of its products or values is held: it fails, and changes nothing else.
 
         A payload with the same document as the store's last applied one is not read. Most menus are fetched
         more often than they change.
@@ -61,14 +68,19 @@ def add_product_refresh(app: App, crawler: Crawler) -> None:
                     await _complete(ctx, tx, crawler, payload, report)
                     return
             menu = await _menu(ctx, crawler, payload)
-            async with ctx.transaction() as tx:
-                report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)
-                await _complete(ctx, tx, crawler, payload, report)
+            try:
+                async with ctx.transaction() as tx:
+                    report = await apply_menu(tx, payload.id, payload.store_id, payload.fetched_at, menu, rules=rules)
+                    await _complete(ctx, tx, crawler, payload, report)
+            except HeldMenu as problem:
+                async with ctx.transaction() as tx:
+                    await hold_menu(tx, payload.id, menu, problem)
+                raise
 
 
 @contextmanager
 def _permanent_failures() -> Iterator[None]:
-    """Fail permanently if the payload is bad; an unavailable storage is retried."""
+    """Fail permanently if the payload is bad; an unavailable storage is waited for."""
     try:
         yield
     except PayloadUnreachable:

@@ -75,6 +75,7 @@ class CrawlStore:
     platform_store_id: str
     recreational: bool | None
     medical: bool | None
+    same_id_finds: int
 
     @property
     def pricing_types(self) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ async def find_store(connection: Connection, store_id: int) -> CrawlStore | None
     """Return the store if it is enabled and has a platform id, otherwise None."""
     cursor = connection.cursor(row_factory=class_row(CrawlStore))
     await cursor.execute(
-        "select id, platform_store_id, recreational, medical from storecrawl.stores"
+        "select id, platform_store_id, recreational, medical, same_id_finds from storecrawl.stores"
         " where id = %s and crawl_enabled and platform_store_id is not null",
         (store_id,),
     )
@@ -96,7 +97,7 @@ async def find_store(connection: Connection, store_id: int) -> CrawlStore | None
 
 
 async def database_time(connection: Connection) -> datetime:
-    """Return the database's time, by which payloads are ordered."""
+    """Return the database's time."""
     cursor = await connection.execute("select clock_timestamp()")
     row = await cursor.fetchone()
     if row is None:

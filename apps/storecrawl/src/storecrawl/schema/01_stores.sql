@@ -21,16 +21,27 @@ create table storecrawl.stores (
     medical           boolean,
     crawl_enabled     boolean not null default true,
     last_fetch_at     timestamptz,
+    fetches           integer not null default 0,
+    dark_since        timestamptz,
+    same_id_finds     integer not null default 0,
     first_seen_at     timestamptz not null default clock_timestamp(),
     last_seen_at      timestamptz not null default clock_timestamp(),
 
     constraint a_store_has_a_name check (name <> ''),
     constraint a_platform_id_is_short check (length(platform_store_id) between 1 and 100),
-    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at)
+    constraint first_seen_before_last_seen check (first_seen_at <= last_seen_at),
+    constraint fetches_are_counted check (fetches >= 0),
+    constraint finds_are_counted check (same_id_finds >= 0)
 );
 
 comment on table storecrawl.stores is 'Stores to crawl. Rows are disabled, never deleted.';
 comment on column storecrawl.stores.last_fetch_at is 'The fetch time of the store''s newest crawl payload.';
+comment on column storecrawl.stores.fetches is
+    'The number of fetches that have started. Each has its number, which orders them whatever a clock says.';
+comment on column storecrawl.stores.dark_since is
+    'When the store was found without a menu for some rounds. Its stock is unknown until the next menu.';
+comment on column storecrawl.stores.same_id_finds is
+    'How many searches in a row found the id that the platform does not know. 0 after a menu or a new id.';
 
 create index stores_by_last_fetch on storecrawl.stores (last_fetch_at nulls first, id)
     where crawl_enabled and platform_store_id is not null;

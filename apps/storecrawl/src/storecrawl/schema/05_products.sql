@@ -73,6 +73,8 @@ create table storecrawl.products (
     changed_at         timestamptz not null,
     last_fetched_at    timestamptz not null,
     last_payload_id    bigint not null references storecrawl.payloads (id),
+    sequence           integer not null,
+    seen_sequence      integer not null,
 
     constraint one_product_per_store_and_external_id unique (store_id, external_id),
     constraint an_external_id_is_short check (length(external_id) between 1 and 200),
@@ -84,7 +86,8 @@ create table storecrawl.products (
     constraint misses_are_counted check (consecutive_misses >= 0),
     constraint removed_is_not_in_stock check
         (not (in_stock and availability in ('removed_from_menu', 'out_of_stock'))),
-    constraint seen_in_order check (first_seen_at <= last_fetched_at and last_fetched_at <= last_seen_at)
+    constraint seen_in_order check
+        (first_seen_at <= last_fetched_at and first_seen_at <= last_seen_at and sequence <= seen_sequence)
 ) with (fillfactor = 50);
 
 comment on table storecrawl.products is
@@ -94,9 +97,13 @@ comment on column storecrawl.products.content_hash is
     'The hash of the normalized product and variants. Equal hashes need no write.';
 comment on column storecrawl.products.consecutive_misses is
     'Newer complete payloads without the product, counted up to the removal threshold.';
-comment on column storecrawl.products.last_seen_at is 'The newest fetch with the product, usable or not.';
+comment on column storecrawl.products.last_seen_at is 'The time of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.last_fetched_at is
-    'The fetch that the row shows. An older payload never overwrites it.';
+    'The time of the fetch that the row shows.';
+comment on column storecrawl.products.sequence is
+    'The number of the fetch that the row shows. An older payload never overwrites it.';
+comment on column storecrawl.products.seen_sequence is
+    'The number of the newest fetch with the product, usable or not.';
 comment on column storecrawl.products.rec_only is
     'For recreational use only. Null if the platform does not state it.';
 comment on column storecrawl.products.medical_only is

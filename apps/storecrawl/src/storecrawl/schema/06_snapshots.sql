@@ -55,7 +55,7 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.store_id, payload.fetched_at as captured_at,
     snapshot.name, snapshot.brand, snapshot.category, snapshot.subcategory, snapshot.strain_type,
     snapshot.thc_lo, snapshot.thc_hi, snapshot.thc_unit, snapshot.cbd_lo, snapshot.cbd_hi, snapshot.cbd_unit,
-    snapshot.availability, snapshot.in_stock
+    snapshot.availability, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.product_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 
@@ -66,7 +66,7 @@ select
     payload.id as payload_id, snapshot.product_id, snapshot.option, payload.fetched_at as captured_at,
     snapshot.price_rec_cents, snapshot.price_med_cents,
     snapshot.special_rec_cents, snapshot.special_med_cents,
-    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock
+    snapshot.quantity, snapshot.quantity_capped, snapshot.in_stock, payload.sequence
 from storecrawl.payloads as payload
 join storecrawl.variant_snapshots as snapshot on snapshot.payload_id = coalesce(payload.repeats, payload.id);
 

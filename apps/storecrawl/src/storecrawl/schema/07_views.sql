@@ -1,4 +1,4 @@
--- Statistics to read. Each view is refreshed concurrently, so it has a unique index and is populated at once.
+-- Statistics to read. They leave out the menus of dark stores. Each view is refreshed concurrently, so it has a unique index and is populated at once.
 
 create materialized view storecrawl.brand_counts_by_state as
 select
@@ -11,6 +11,7 @@ from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
 where product.brand is not null
     and product.availability <> 'removed_from_menu'
+    and store.dark_since is null
 group by coalesce(store.state, ''), product.brand;
 
 create unique index brand_counts_by_state_key on storecrawl.brand_counts_by_state (state, brand);
@@ -28,6 +29,7 @@ with prices as (
     join storecrawl.stores as store on store.id = product.store_id
     where variant.listed
         and product.availability <> 'removed_from_menu'
+        and store.dark_since is null
 )
 select
     state,
@@ -47,10 +49,12 @@ create unique index category_price_statistics_key on storecrawl.category_price_s
 create materialized view storecrawl.store_product_counts as
 select
     store.id as store_id,
-    count(product.id) filter (where product.availability <> 'removed_from_menu') as products,
+    count(product.id) filter (where product.availability <> 'removed_from_menu' and store.dark_since is null)
+        as products,
     count(product.id) filter (where product.in_stock) as products_in_stock,
     count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
-    count(distinct product.brand) filter (where product.availability <> 'removed_from_menu') as brands,
+    count(distinct product.brand) filter
+        (where product.availability <> 'removed_from_menu' and store.dark_since is null) as brands,
     max(product.last_fetched_at) as last_fetched_at
 from storecrawl.stores as store
 left join storecrawl.products as product on product.store_id = store.id
@@ -71,7 +75,7 @@ select distinct on (product_id, option, utc.day)
     captured_at
 from storecrawl.captured_variants
 cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, captured_at desc, payload_id desc;
+order by product_id, option, utc.day, sequence desc;
 
 comment on materialized view storecrawl.price_history_by_day is
     'The last captured prices of each option on each UTC day.';

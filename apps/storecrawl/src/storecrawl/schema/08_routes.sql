@@ -20,6 +20,7 @@ create table storecrawl.routes (
     successes        bigint not null default 0,
     failures         bigint not null default 0,
     forbidden_with   text[] not null default '{}',
+    failed_in_a_row  bigint not null default 0,
     last_used_at     timestamptz,
     last_error       text,
     last_error_at    timestamptz,
@@ -38,7 +39,7 @@ create table storecrawl.routes (
     constraint one_place_for_a_password check (password is null or password_env is null),
     constraint disabled_says_when_and_why check
         (active = (disabled_at is null) and active = (disabled_because is null)),
-    constraint uses_are_counted check (successes >= 0 and failures >= 0),
+    constraint uses_are_counted check (successes >= 0 and failures >= 0 and failed_in_a_row >= 0),
     constraint paused_says_why check ((paused_until is null) = (paused_because is null)),
     constraint only_a_paused_route_is_probed check (probed_at is null or paused_until is not null),
     constraint pauses_are_counted check (pauses >= 0)
@@ -47,6 +48,8 @@ create table storecrawl.routes (
 comment on table storecrawl.routes is 'Outgoing routes: proxies, or the machine''s own address.';
 comment on column storecrawl.routes.password is 'In plain text. Only the loader of the workers reads it.';
 comment on column storecrawl.routes.password_env is 'The worker''s environment variable with the password.';
+comment on column storecrawl.routes.failed_in_a_row is
+    'Failures since the last report of workers with a usable response.';
 comment on column storecrawl.routes.forbidden_with is
     'The profiles of the 403 responses since the last success.';
 comment on column storecrawl.routes.paused_until is

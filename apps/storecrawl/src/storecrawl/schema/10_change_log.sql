@@ -137,6 +137,16 @@ begin
 end
 $$;
 
+create function storecrawl.log_dark_store()
+returns trigger
+language plpgsql
+as $$
+begin
+    perform storecrawl.log_changes(array[new.id]);
+    return null;
+end
+$$;
+
 create trigger log_new_products after insert on storecrawl.products
 referencing new table as touched for each statement execute function storecrawl.log_products();
 create trigger log_deleted_products after delete on storecrawl.products
@@ -153,5 +163,8 @@ referencing old table as old_rows new table as new_rows
 for each statement execute function storecrawl.log_changed_variants();
 create trigger log_applied_payloads after update of applied_at on storecrawl.payloads
 for each statement execute function storecrawl.log_for_views();
+create trigger log_dark_stores after update of dark_since on storecrawl.stores
+for each row when (old.dark_since is distinct from new.dark_since)
+execute function storecrawl.log_dark_store();
 create trigger log_stores after insert or update of state on storecrawl.stores
 for each statement execute function storecrawl.log_for_views();

@@ -14,9 +14,11 @@ from obstore.store import S3Store
 
 from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, StorageUnreachable
 from storecrawl.storage.folder import parts_of
-from storecrawl.storage.interface import OpenedObject, StoredObject
+from storecrawl.storage.interface import TEMPORARY_PREFIX, OpenedObject, StoredObject
 
 CHUNK = 64 * 1024
+# No object has this name.
+NO_OBJECT = f"{TEMPORARY_PREFIX}look"
 LISTED_AT_ONCE = 1_000
 CONNECT_TIMEOUT = timedelta(seconds=5)
 TIMEOUT = timedelta(seconds=60)
@@ -67,6 +69,10 @@ class BucketStorage:
         parts_of(path)
         with _storage_errors(path):
             obstore.delete(self._store, path)
+
+    def look(self) -> None:
+        """Raise StorageUnreachable if the bucket does not respond, or forbids to look for an object."""
+        self.exists(NO_OBJECT)
 
     def list(self) -> Iterator[StoredObject]:
         """Yield all objects below the prefix, a thousand per request."""

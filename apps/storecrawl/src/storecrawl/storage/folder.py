@@ -9,16 +9,25 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, ObjectOutsideRoot
+from storecrawl.storage.errors import (
+    ObjectDamaged,
+    ObjectExists,
+    ObjectMissing,
+    ObjectOutsideRoot,
+    StorageUnreachable,
+)
 from storecrawl.storage.interface import TEMPORARY_PREFIX, OpenedObject, StoredObject
 
 CHUNK = 64 * 1024
+# A disk with less is full before the files of some menus are written.
+LEAST_FREE = 64 * 1024 * 1024
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, a named pipe instead of a file would block the reader.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -52,6 +61,18 @@ class FolderStorage:
     def delete(self, path: str) -> None:
         """Remove a file, or a link instead of it; the folders stay."""
         self._place(path).unlink(missing_ok=True)
+
+    def look(self) -> None:
+        """Raise StorageUnreachable if the folder cannot be written or made, or if its disk is almost full."""
+        try:
+            there = next(folder for folder in (self.root, *self.root.absolute().parents) if folder.exists())
+            free = shutil.disk_usage(there).free
+        except OSError as problem:
+            raise StorageUnreachable(str(self.root), problem.strerror or str(problem)) from None
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise StorageUnreachable(str(self.root), f"{there} is not a folder in which this user may write")
+        if free < LEAST_FREE:
+            raise StorageUnreachable(str(self.root), f"its disk has only {free:,} free bytes")
 
     def list(self) -> Iterator[StoredObject]:
         """Yield all regular files; linked folders are not entered."""

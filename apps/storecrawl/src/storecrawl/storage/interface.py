@@ -50,6 +50,9 @@ class Storage(Protocol):
     def delete(self, path: str) -> None:
         """Remove an object; a missing one is ignored."""
 
+    def look(self) -> None:
+        """Raise StorageUnreachable if the storage is away, or seems to accept no objects. Writes nothing."""
+
     def list(self) -> Iterator[StoredObject]:
         """Yield all objects lazily, in no particular order."""
 

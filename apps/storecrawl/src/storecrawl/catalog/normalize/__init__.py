@@ -11,6 +11,7 @@ from __future__ import annotations
 from storecrawl.catalog.normalize.documents import parse_document
 from storecrawl.catalog.normalize.errors import NotAMenu
 from storecrawl.catalog.normalize.fingerprint import fingerprint
+from storecrawl.catalog.normalize.known import KnownValues, known_values, shares_of
 from storecrawl.catalog.normalize.menu import (
     NO_DETAILS,
     Availability,
@@ -38,6 +39,7 @@ __all__ = [
     "Compound",
     "Details",
     "Effect",
+    "KnownValues",
     "Measure",
     "Menu",
     "NotAMenu",
@@ -50,6 +52,8 @@ __all__ = [
     "Variant",
     "Weight",
     "fingerprint",
+    "known_values",
     "normalize",
     "parse_document",
+    "shares_of",
 ]

@@ -68,6 +68,7 @@ class Draft:
     below_threshold: bool
     options: tuple[OptionDraft, ...]
     brand_logo_url: str | None = None
+    expects_special: bool | None = None
 
 
 def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> Product:
@@ -104,6 +105,7 @@ def product_of(external_id: str, draft: Draft, refuse_option: RefuseOption) -> P
         rec_only=draft.rec_only,
         medical_only=draft.medical_only,
         details=draft.details,
+        expects_special=draft.expects_special,
         variants=_variants(options, stock, category),
     )
 

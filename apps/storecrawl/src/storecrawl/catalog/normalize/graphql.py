@@ -76,6 +76,8 @@ def draft_of(record: Record) -> Draft:
         below_threshold=record.get("isBelowThreshold") is True,
         options=_options(record),
         brand_logo_url=first_image(record.get("brandLogo"), brand.get("imageUrl")),
+        # A record without the member has lost it: special prices are then not read.
+        expects_special="special" not in record or record["special"] is True,
     )
 
 

@@ -164,7 +164,8 @@ class Product:
     """A product of a store's menu; only `external_id`, the platform's key, is unique.
 
     `rec_only` and `medical_only` are None if the source does not state them. `created_at` and `updated_at`
-    are the platform's times.
+    are the platform's times. `expects_special` is False if the source marks the product as not on special,
+    and None if documents of this form have no such mark.
     """
 
     external_id: str
@@ -192,6 +193,7 @@ class Product:
     rec_only: bool | None = None
     medical_only: bool | None = None
     details: Details = NO_DETAILS
+    expects_special: bool | None = None
     variants: tuple[Variant, ...]
 
 

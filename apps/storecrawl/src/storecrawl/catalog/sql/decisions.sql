@@ -40,7 +40,8 @@ where id = %(location_id)s
 -- name: take_platform_id
 -- Crawl a store by the id of a location if it has none, or one that the platform no longer knows.
 update storecrawl.stores as store
-set platform_store_id = %(platform_store_id)s
+set platform_store_id = %(platform_store_id)s,
+    same_id_finds = 0
 where store.id = %(store_id)s
     and %(platform_store_id)s::text is not null
     and (

@@ -2,6 +2,7 @@
 -- returns: a page of crawl payloads, the newest fetch first, before the last one of the previous page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where (fetched_at, id) < (
@@ -17,14 +18,12 @@ limit %(limit)s
 --          page
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where store_id = %(store_id)s
-    and (fetched_at, id) < (
-        coalesce((select fetched_at from storecrawl.payloads where id = %(before)s), 'infinity'::timestamptz),
-        coalesce(%(before)s, 9223372036854775807)
-    )
-order by fetched_at desc, id desc
+    and sequence < coalesce((select sequence from storecrawl.payloads where id = %(before)s), 2147483647)
+order by sequence desc
 limit %(limit)s
 
 
@@ -32,6 +31,7 @@ limit %(limit)s
 -- returns: one crawl payload
 select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
+    known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
 from storecrawl.payloads
 where id = %(payload_id)s
@@ -47,27 +47,36 @@ where not exists (select from storecrawl.payloads where storage_path = path)
 
 
 -- name: record_payload
--- Record a written file, once per path, and the fetch of its store, which is unblocked.
+-- Record a written file, once per path, and the fetch of its store, which is unblocked. A payload that a newer fetch
+-- has overtaken does not become the store's last one.
 -- returns: id of the payload
 with recorded as (
     insert into storecrawl.payloads as known (
-        store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at
+        store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at,
+        sequence
     )
     values (
         %(store_id)s, %(task_id)s, %(path)s, %(product_count)s, %(size_raw)s, %(size_gz)s, %(sha256)s,
-        %(fetched_at)s
+        %(fetched_at)s, %(sequence)s
     )
     on conflict (storage_path) do update
     set storage_path = excluded.storage_path
     where (known.store_id, known.sha256, known.fetched_at)
         = (excluded.store_id, excluded.sha256, excluded.fetched_at)
-    returning known.id, known.store_id, known.fetched_at
+    returning known.id, known.store_id, known.fetched_at, known.sequence
 ),
 noted as (
     update storecrawl.stores as store
-    set last_fetch_at = greatest(store.last_fetch_at, recorded.fetched_at)
+    set last_fetch_at = recorded.fetched_at,
+        same_id_finds = 0
     from recorded
     where store.id = recorded.store_id
+        and not exists (
+            select
+            from storecrawl.payloads
+            where store_id = recorded.store_id
+                and sequence > recorded.sequence
+        )
 ),
 let_in as (
     delete from storecrawl.blocked_stores as blocked
@@ -80,7 +89,7 @@ from recorded
 
 -- name: lock_store
 -- Run one refresh of a store at a time: a second one waits here.
--- returns: a row if the payload is of this store
+-- returns: the number of the payload's fetch if the payload is of this store
 -- locks: the store's row
 with store as (
     select id
@@ -88,7 +97,7 @@ with store as (
     where id = %(store_id)s
     for no key update
 )
-select payload.id
+select payload.sequence
 from storecrawl.payloads as payload
 join store on store.id = payload.store_id
 where payload.id = %(payload_id)s
@@ -97,35 +106,47 @@ where payload.id = %(payload_id)s
 
 -- name: read_history
 -- Read a payload's position in its store's history, after the store is locked.
--- returns: whether it was applied before; how many newer complete payloads were applied; the size of the
---          last one applied before it; how many fetches between the two were below the share of that size
+-- returns: whether it was applied before; whether the store is dark; how many newer complete payloads were
+--          applied; the size of the last one applied before it and its shares of known values; how many
+--          fetches between the two were below the share of that size, and the shares of known values of the
+--          read ones
 with earlier as (
-    select id, fetched_at, applied_count
+    select sequence, applied_count, known_shares
     from storecrawl.payloads
     where store_id = %(store_id)s
         and applied_at is not null
-        and (fetched_at, id) < (%(fetched_at)s, %(payload_id)s)
-    order by fetched_at desc, id desc
+        and sequence < %(sequence)s
+    order by sequence desc
     limit 1
 )
 select
     (select applied_at is not null from storecrawl.payloads where id = %(payload_id)s) as applied,
+    (select dark_since is not null from storecrawl.stores where id = %(store_id)s) as is_dark,
     (
         select count(*)
         from storecrawl.payloads
         where store_id = %(store_id)s
             and complete
-            and fetched_at > %(fetched_at)s
+            and sequence > %(sequence)s
     ) as newer,
     (select applied_count from earlier) as last_count,
     (
         select count(*)
         from storecrawl.payloads as between_them, earlier
         where between_them.store_id = %(store_id)s
-            and (between_them.fetched_at, between_them.id) > (earlier.fetched_at, earlier.id)
-            and (between_them.fetched_at, between_them.id) < (%(fetched_at)s, %(payload_id)s)
+            and between_them.sequence > earlier.sequence
+            and between_them.sequence < %(sequence)s
             and between_them.product_count < earlier.applied_count * %(smallest_share)s::numeric
-    ) as as_small
+    ) as as_small,
+    (select known_shares from earlier) as last_shares,
+    array(
+        select between_them.known_shares
+        from storecrawl.payloads as between_them, earlier
+        where between_them.store_id = %(store_id)s
+            and between_them.sequence > earlier.sequence
+            and between_them.sequence < %(sequence)s
+            and between_them.known_shares is not null
+    ) as later_shares
 
 
 -- name: mark_applied
@@ -134,7 +155,20 @@ update storecrawl.payloads
 set applied_at = clock_timestamp(),
     applied_count = %(applied_count)s,
     complete = %(complete)s,
-    normalizer = %(normalizer)s
+    normalizer = %(normalizer)s,
+    known_shares = %(known_shares)s::jsonb,
+    held_fields = null,
+    held_because = null
+where id = %(payload_id)s
+    and applied_at is null
+
+
+-- name: hold_payload
+-- Record why a payload is not applied, until it is applied.
+update storecrawl.payloads
+set known_shares = %(known_shares)s::jsonb,
+    held_fields = %(fields)s,
+    held_because = %(because)s
 where id = %(payload_id)s
     and applied_at is null
 
@@ -143,14 +177,15 @@ where id = %(payload_id)s
 -- Apply a payload with the same document as the store's last applied one, after the store is locked. That
 -- one
 -- must have been read by this normalizer, and the products must still show it. A payload with more refusals
--- than fit in rows must be read again.
+-- than fit in rows must be read again, and so must the first menu of a store that was dark.
 -- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
-    select id, fetched_at, sha256, size_raw, applied_count, complete, refused_products, refused_options, normalizer, repeats
+    select id, sequence, sha256, size_raw, applied_count, complete, refused_products, refused_options,
+        normalizer, known_shares, repeats
     from storecrawl.payloads
     where store_id = %(store_id)s
         and applied_at is not null
-    order by fetched_at desc, id desc
+    order by sequence desc
     limit 1
 )
 update storecrawl.payloads as this
@@ -160,11 +195,14 @@ set applied_at = clock_timestamp(),
     refused_products = last.refused_products,
     refused_options = last.refused_options,
     normalizer = last.normalizer,
+    known_shares = last.known_shares,
+    held_fields = null,
+    held_because = null,
     repeats = coalesce(last.repeats, last.id)
 from last
 where this.id = %(payload_id)s
     and this.applied_at is null
-    and (this.fetched_at, this.id) > (last.fetched_at, last.id)
+    and this.sequence > last.sequence
     and (this.sha256, this.size_raw) = (last.sha256, last.size_raw)
     and last.complete
     and last.normalizer = %(normalizer)s
@@ -174,6 +212,12 @@ where this.id = %(payload_id)s
         from storecrawl.products
         where store_id = %(store_id)s
             and last_payload_id = last.id
+    )
+    and not exists (
+        select
+        from storecrawl.stores
+        where id = %(store_id)s
+            and dark_since is not null
     )
 returning last.id, last.applied_count, last.refused_products, last.refused_options
 
@@ -201,7 +245,7 @@ left join lateral (
     from storecrawl.payloads as each
     where each.store_id = next_stores.id
         and each.expired_at is null
-    order by each.fetched_at desc, each.id desc
+    order by each.sequence desc
     offset %(newest)s
 ) as old on old.applied_at is not null
     and (old.fetched_at < %(before)s::timestamptz or %(before)s::timestamptz is null)

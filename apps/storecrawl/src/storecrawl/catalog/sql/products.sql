@@ -106,7 +106,7 @@ where product.id = %(product_id)s
 -- name: lock_products
 -- returns: the known ones of a menu's products, locked in the order of their external ids
 select id, external_id, content_hash, availability::text, consecutive_misses,
-    first_seen_at, last_seen_at, last_fetched_at, last_payload_id
+    sequence, seen_sequence
 from storecrawl.products
 where store_id = %(store_id)s
     and external_id = any(%(external_ids)s)
@@ -122,7 +122,7 @@ insert into storecrawl.products as known (
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, content_hash, consecutive_misses,
-    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id
+    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence
 )
 select
     %(store_id)s, product.external_id, product.slug, product.name, name_raw,
@@ -130,7 +130,7 @@ select
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, decode(content_hash, 'hex'), misses,
-    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s
+    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s, %(sequence)s, %(sequence)s
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
     category text, category_raw text, subcategory text, subcategory_raw text,
@@ -172,13 +172,17 @@ set slug = excluded.slug,
     content_hash = excluded.content_hash,
     consecutive_misses = excluded.consecutive_misses,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at),
+    last_seen_at = case
+        when known.seen_sequence > excluded.sequence then known.last_seen_at else excluded.last_seen_at
+    end,
     changed_at = case
         when known.content_hash = excluded.content_hash then known.changed_at
         else excluded.changed_at
     end,
     last_fetched_at = excluded.last_fetched_at,
-    last_payload_id = excluded.last_payload_id
+    last_payload_id = excluded.last_payload_id,
+    sequence = excluded.sequence,
+    seen_sequence = greatest(known.seen_sequence, excluded.sequence)
 returning known.id, known.external_id
 
 
@@ -186,10 +190,13 @@ returning known.id, known.external_id
 -- Record that unchanged products were seen. The platform's own time of change does not count as a change.
 update storecrawl.products
 set revised_at = seen.revised_at,
-    last_seen_at = greatest(last_seen_at, %(fetched_at)s),
+    first_seen_at = least(first_seen_at, %(fetched_at)s),
+    last_seen_at = case when seen_sequence > %(sequence)s then last_seen_at else %(fetched_at)s end,
     last_fetched_at = %(fetched_at)s,
     last_payload_id = %(payload_id)s,
-    consecutive_misses = case when last_seen_at > %(fetched_at)s then consecutive_misses else %(newer)s end
+    sequence = %(sequence)s,
+    seen_sequence = greatest(seen_sequence, %(sequence)s),
+    consecutive_misses = case when seen_sequence > %(sequence)s then consecutive_misses else %(newer)s end
 from unnest(%(ids)s::bigint[], %(revised)s::timestamptz[]) as seen (product_id, revised_at)
 where id = seen.product_id
     and last_payload_id <> %(payload_id)s
@@ -207,9 +214,12 @@ with seen as (
     for no key update
 )
 update storecrawl.products as product
-set last_seen_at = %(fetched_at)s,
+set first_seen_at = least(first_seen_at, %(fetched_at)s),
+    last_seen_at = %(fetched_at)s,
     last_fetched_at = %(fetched_at)s,
     last_payload_id = %(payload_id)s,
+    sequence = %(sequence)s,
+    seen_sequence = %(sequence)s,
     consecutive_misses = 0
 from seen
 where product.id = seen.id
@@ -226,14 +236,16 @@ where id = any(%(ids)s)
 -- name: touch_refused_products
 -- Record that products were seen which the payload contains but which could not be normalized.
 update storecrawl.products
-set last_seen_at = %(fetched_at)s,
+set first_seen_at = least(first_seen_at, %(fetched_at)s),
+    last_seen_at = %(fetched_at)s,
+    seen_sequence = %(sequence)s,
     consecutive_misses = %(newer)s,
     availability = case
         when availability = 'removed_from_menu' and %(newer)s < %(threshold)s then 'unknown' else availability
     end
 where store_id = %(store_id)s
     and external_id = any(%(external_ids)s)
-    and last_seen_at < %(fetched_at)s
+    and seen_sequence < %(sequence)s
 
 
 -- name: count_misses
@@ -242,11 +254,11 @@ where store_id = %(store_id)s
 -- reaches the threshold is removed, and its count stays.
 -- returns: id of each product whose count changed, and whether it was removed for it
 with absent as (
-    select id, last_seen_at
+    select id, seen_sequence
     from storecrawl.products
     where store_id = %(store_id)s
         and availability <> 'removed_from_menu'
-        and last_seen_at < %(fetched_at)s
+        and seen_sequence < %(sequence)s
     order by external_id
     for no key update
 ),
@@ -258,7 +270,7 @@ counted as (
             from storecrawl.payloads
             where store_id = %(store_id)s
                 and complete
-                and fetched_at > absent.last_seen_at
+                and sequence > absent.seen_sequence
         ))::integer as misses
     from absent
 )

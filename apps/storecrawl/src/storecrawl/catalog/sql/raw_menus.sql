@@ -34,7 +34,7 @@ from (
     select id, storage_path, sha256, size_raw, size_gz, product_count, expired_at
     from storecrawl.payloads
     where store_id = %(store_id)s
-    order by fetched_at desc, id desc
+    order by sequence desc
     limit 1
 ) as newest
 join storecrawl.raw_menus as raw on raw.payload_id = newest.id

@@ -9,17 +9,18 @@ select
     variant.special_rec_cents is not null or variant.special_med_cents is not null as on_special,
     variant.quantity
 from (
-    select captured.payload_id, captured.product_id, captured.captured_at, captured.availability, captured.in_stock
+    select captured.payload_id, captured.product_id, captured.captured_at, captured.sequence,
+        captured.availability, captured.in_stock
     from storecrawl.products as product
     join storecrawl.captured_products as captured
         on captured.product_id = product.id and captured.store_id = product.store_id
     where product.id = %(product_id)s
-    order by captured.captured_at desc, captured.payload_id desc
+    order by captured.sequence desc
     limit %(limit)s
 ) as snapshot
 left join storecrawl.captured_variants as variant
     on variant.payload_id = snapshot.payload_id and variant.product_id = snapshot.product_id
-order by snapshot.captured_at, snapshot.payload_id, variant.option
+order by snapshot.sequence, variant.option
 
 
 -- name: add_product_snapshots

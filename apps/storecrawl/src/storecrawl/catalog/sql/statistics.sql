@@ -36,7 +36,7 @@ set began_at = clock_timestamp(),
 
 
 -- name: count_stores
--- Count the menus of stores again: overwrite the partials that differ, and record their brands.
+-- Count the menus of stores again, without those of dark stores: overwrite the partials that differ, and record their brands.
 -- returns: how many partials changed
 with sold as (
     select
@@ -60,6 +60,12 @@ with sold as (
     ) as paid
     where product.store_id = any(%(stores)s::bigint[])
         and product.availability <> 'removed_from_menu'
+        and not exists (
+            select
+            from storecrawl.stores
+            where id = product.store_id
+                and dark_since is not null
+        )
     group by product.id
 ),
 fresh as materialized (

@@ -1,13 +1,15 @@
 -- name: list_stores
 -- returns: a page of stores by id, after the last one of the previous page
 select id, platform_store_id, name, slug, chain, city, state, country, timezone, recreational, medical,
-    crawl_enabled, last_fetch_at, first_seen_at, last_seen_at, blocked_at, blocked_until, because as blocked_because
+    crawl_enabled, last_fetch_at, first_seen_at, last_seen_at, dark_since, same_id_finds,
+    blocked_at, blocked_until, because as blocked_because
 from storecrawl.stores
 left join storecrawl.blocked_stores on store_id = id
 where id > %(after)s
     and (%(state)s::text is null or state = %(state)s)
     and (%(pattern)s::text is null or concat_ws(' ', name, slug, chain, city) ilike %(pattern)s)
     and (not %(blocked)s or store_id is not null)
+    and (not %(dark)s or dark_since is not null)
 order by id
 limit %(limit)s
 
@@ -47,31 +49,57 @@ order by id
 
 
 -- name: stores_due
+-- A store whose last fetch is in the future is due, since that time was wrong.
 -- returns: stores that may be fetched again, the longest unfetched first
-select id, platform_store_id, slug, name, state, last_fetch_at
+select
+    id, platform_store_id, slug, name, state,
+    case when last_fetch_at <= clock_timestamp() then last_fetch_at end as last_fetch_at
 from storecrawl.stores
 where crawl_enabled
     and platform_store_id is not null
     and (
         last_fetch_at is null
+        or last_fetch_at > clock_timestamp()
         or last_fetch_at <= coalesce(%(now)s::timestamptz, clock_timestamp()) - %(interval)s::interval
     )
     and (%(state)s::text is null or state = %(state)s)
-order by last_fetch_at nulls first, id
+order by stores.last_fetch_at nulls first, id
 limit %(limit)s::bigint
 
 
+-- name: begin_fetch
+-- Count a fetch that begins now.
+-- returns: its number and its time
+update storecrawl.stores
+set fetches = fetches + 1
+where id = %(store_id)s
+returning fetches as sequence, clock_timestamp() as begun_at
+
+
+-- name: count_future_fetches
+-- returns: how many payloads have a fetch time in the future, in how many stores, and the latest one
+select
+    count(*) as payloads,
+    count(distinct store_id) as stores,
+    (array_agg(store_id order by fetched_at desc))[1] as store_id,
+    max(fetched_at) as fetched_at
+from storecrawl.payloads
+where fetched_at > clock_timestamp()
+
+
 -- name: figures_of_stores
--- Count the products on the menus of stores, their lowest and highest price, and the fetches.
+-- Count the products on the menus of stores, their lowest and highest price, and the fetches. The menu of a dark store
+-- does not count.
 -- returns: a row for each of the given stores
 select
     given.id as store_id, counted.products, counted.in_stock, priced.lowest_cents, priced.highest_cents,
     (select count(*) from storecrawl.payloads where store_id = given.id) as payloads
 from unnest(%(ids)s::bigint[]) as given (id)
+left join storecrawl.stores as light on light.id = given.id and light.dark_since is null
 cross join lateral (
     select count(*) as products, count(*) filter (where in_stock) as in_stock
     from storecrawl.products
-    where store_id = given.id
+    where store_id = light.id
         and availability <> 'removed_from_menu'
 ) as counted
 cross join lateral (
@@ -83,7 +111,7 @@ cross join lateral (
             least(price_rec_cents, special_rec_cents), least(price_med_cents, special_med_cents)
         ) as cents
     ) as price
-    where product.store_id = given.id
+    where product.store_id = light.id
         and product.availability <> 'removed_from_menu'
 ) as priced
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -50,12 +52,16 @@ class DialChange(msgspec.Struct):
 
 
 class UpstreamServer:
-    """The state behind the endpoints; `app` is the ASGI application. Requests for `forbidden_stores` get a 403."""
+    """The state behind the endpoints; `app` is the ASGI application.
+
+    Requests for `forbidden_stores` get a 403. `rewrite` changes every true answer with data.
+    """
 
     def __init__(self, options: UpstreamOptions) -> None:
         self.world = World(options)
         self.faults = FaultPlan(options.seed, options.failures)
         self.forbidden_stores: frozenset[str] = frozenset()
+        self.rewrite: Callable[[Answer], Answer] = lambda answer: answer
         self._answerer = Answerer(self.world)
         self.app = Starlette(
             routes=[
@@ -102,7 +108,8 @@ class UpstreamServer:
         if fault is FaultKind.ROTATED:
             self.forget_queries()
         if fault is None or fault is FaultKind.ROTATED:
-            return to_response(self._answerer.answer(request))
+            answer = self._answerer.answer(request)
+            return to_response(self.rewrite(answer) if answer.status == HTTPStatus.OK else answer)
         return await self._failed_response(fault, lambda: self._answerer.answer(request))
 
     async def _menu_page(self, http: Request) -> Response:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 import uvicorn
 
+from storecrawl.demo.upstream.answers import Answer
 from storecrawl.demo.upstream.app import UpstreamServer
 from storecrawl.demo.upstream.faults import FaultDial
 from storecrawl.demo.upstream.options import UpstreamOptions
@@ -73,6 +75,10 @@ class LocalUpstream:
     def wall_off(self, *store_ids: str) -> None:
         """Return 403 for all requests about these stores from now on."""
         self._server.forbidden_stores = frozenset(store_ids)
+
+    def rewrite(self, change: Callable[[Answer], Answer]) -> None:
+        """Change every true answer with data from now on, for example to rename a field."""
+        self._server.rewrite = change
 
     def forget_queries(self) -> None:
         """Forget all persisted-query hashes, like an upstream that rotates them."""

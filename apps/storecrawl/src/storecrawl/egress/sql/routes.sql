@@ -1,7 +1,8 @@
 -- name: list_routes
 select
     id, protocol::text, host, port, username, password is not null or password_env is not null as has_password, city, state, country, timezone, active,
-    disabled_at, disabled_because, paused_until, paused_because, successes, failures, forbidden_with, last_used_at, last_error, last_error_at, added_at
+    disabled_at, disabled_because, paused_until, paused_because, successes, failures,
+    failed_in_a_row, forbidden_with, last_used_at, last_error, last_error_at, added_at
 from storecrawl.routes
 where %(id)s::bigint is null or id = %(id)s
 order by id
@@ -165,6 +166,7 @@ update storecrawl.routes
 set
     successes = routes.successes + sentenced.successes,
     failures = routes.failures + sentenced.failures,
+    failed_in_a_row = sentenced.failures + case when sentenced.successes > 0 then 0 else routes.failed_in_a_row end,
     forbidden_with = sentenced.profiles,
     last_used_at = greatest(routes.last_used_at, clock_timestamp() - make_interval(secs => sentenced.used_ago)),
     last_error = coalesce(sentenced.last_error, routes.last_error),
