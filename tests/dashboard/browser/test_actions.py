@@ -214,7 +214,7 @@ async def test_navigation_works_by_keyboard_list_and_theme_switch(
         await walker.page.keyboard.press(key)
     await walker.page.wait_for_url("**/tasks")
     await walker.page.keyboard.press("/")
-    await expect(walker.page.get_by_role("searchbox", name="Search")).to_be_focused()
+    await expect(walker.page.get_by_role("combobox", name="Search", exact=True)).to_be_focused()
 
     if width < 1000:
         await expect(walker.page.get_by_role("link", name="Schedules")).to_be_hidden()

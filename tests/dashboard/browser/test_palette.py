@@ -17,7 +17,7 @@ async def press(page: Page, *keys: str) -> None:
 async def test_palette_opens_a_role_by_keyboard(pool: Engine, visit: Visit) -> None:
     page = await visit("/schedules")
     await press(page, "Control+k")
-    field = page.get_by_role("combobox", name="Page, role")
+    field = page.get_by_role("combobox", name="Go to")
     await expect(page.get_by_role("option").first).to_have_text("Now page")
 
     await page.keyboard.type("r")
@@ -94,4 +94,4 @@ async def test_task_list_works_without_scripts(pool: Engine, visit: Visit) -> No
 
     await page.wait_for_url("**/tasks?*q=role%3Aletters*")
     await expect(page.locator("dialog")).to_have_count(2)
-    await expect(page.get_by_role("combobox", name="Page, role")).to_be_hidden()
+    await expect(page.get_by_role("combobox", name="Go to")).to_be_hidden()
