@@ -29,24 +29,6 @@ FINAL_STATUSES = {
 }
 
 
-def new_result(task_id: int, task: DjangoTask, payload: dict[str, Any]) -> TaskResult:
-    """Return the result of a task that was just enqueued."""
-    return TaskResult(
-        task=with_options(task, task.priority, task.queue_name, payload),
-        id=str(task_id),
-        status=TaskResultStatus.READY,
-        enqueued_at=timezone.now(),
-        started_at=None,
-        finished_at=None,
-        last_attempted_at=None,
-        args=payload["args"],
-        kwargs=payload["kwargs"],
-        backend=payload["backend"],
-        errors=[],
-        worker_ids=[],
-    )
-
-
 def to_django_result(stored: Task, attempts: Sequence[Attempt], task: DjangoTask) -> TaskResult:
     """Return the result. An attempt that was returned counts once."""
     started_attempts = list({each.attempt: each for each in attempts if each.started_at is not None}.values())

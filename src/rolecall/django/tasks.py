@@ -29,7 +29,7 @@ from rolecall.django.attempts import Attempt
 from rolecall.django.options import options
 from rolecall.django.program import Program
 from rolecall.django.project import client, program
-from rolecall.django.results import aware, new_result, to_django_result
+from rolecall.django.results import aware, to_django_result
 from rolecall.model.errors import TaskNotFound
 from rolecall.model.tasks import NewTask
 from rolecall.sql import insight
@@ -54,8 +54,7 @@ class RolecallBackend(BaseTaskBackend):
     def enqueue(self, task: Task, args: Iterable[Any], kwargs: Mapping[str, Any]) -> TaskResult:
         """Store a task in the current transaction and send `task_enqueued`.
 
-        Until `refresh()`, `enqueued_at` is a time of this machine's clock. Raises InvalidTask, and TypeError for
-        arguments that are not JSON.
+        Raises InvalidTask, and TypeError for arguments that are not JSON.
         """
         self.validate_task(task)
         handler = name_of(task)
@@ -77,7 +76,7 @@ class RolecallBackend(BaseTaskBackend):
                 payload=payload,
             )
         )
-        result = new_result(stored.id, task, payload)
+        result = self.get_result(str(stored.id))
         task_enqueued.send(type(self), task_result=result)
         return result
 
