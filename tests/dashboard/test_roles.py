@@ -47,6 +47,17 @@ async def test_role_is_shown_with_its_handlers_queue_depth_and_live_workers(
     assert "<dt>Live workers</dt><dd>1</dd>" in page
 
 
+async def test_role_is_shown_with_its_keys_workers_and_forecast(pool: Engine, http: httpx2.AsyncClient) -> None:
+    pool.enqueue_many([{"handler": "add", "key": "shop:1"}])
+    pool.worker("sums", name="adder")
+
+    page = (await http.get("/roles/sums")).text
+
+    assert 'href="/tasks?role=sums&amp;state=ready&amp;key=shop%3A1"' in page
+    assert ">adder</a>" in page
+    assert "With 1 worker" in page
+
+
 async def test_role_without_a_live_worker_is_marked(pool: Engine, http: httpx2.AsyncClient) -> None:
     pool.worker("sums")
 

@@ -29,7 +29,7 @@ CASES: list[tuple[str, str, set[str], list[str]]] = [
     ("/jobs", "workers", {"list"}, ["New task", "Next runs", "every-minute"]),
     ("/jobs", "schedules", {"next"}, ["New task", "post_letter"]),
     ("/roles", "role_progress()", {"list"}, ["Roles"]),
-    ("/roles/{name}", "history()", {"history"}, ["Its tasks", "Settings come from"]),
+    ("/roles/{name}", "history()", {"history", "plan"}, ["Its tasks", "Settings come from"]),
     ("/", "audit_log", set(), ["Now", PLOTS]),
     ("/errors", "find_error_groups()", {"list"}, ["Errors", "New since"]),
     ("/keys", "key_capacities()", {"list"}, ["Keys", "Set"]),

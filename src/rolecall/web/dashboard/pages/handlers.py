@@ -4,19 +4,16 @@ settings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Path, Response
 
 from rolecall.model.errors import HandlerNotFound
-from rolecall.model.handlers import DeclaredHandler
 from rolecall.model.operator.error_groups import ErrorGroup, ErrorGroupFilter
-from rolecall.model.operator.insight import RegisteredWorker, TaskFilter
+from rolecall.model.operator.insight import TaskFilter
 from rolecall.service.plots import PlotScope
 from rolecall.web.dashboard.pages.plots import SPANS, read_plots
-from rolecall.web.dashboard.pages.work import read_keys, read_work
+from rolecall.web.dashboard.pages.work import read_crew, read_keys, read_work
 from rolecall.web.dashboard.routing import Pages
 from rolecall.web.dashboard.view import Reading, View
 
@@ -24,16 +21,7 @@ router = Pages()
 
 TOP_ERRORS = 5
 LATEST_ERRORS = 100
-MOST_WORKERS = 20
 Name = Annotated[str, Path(alias="handler")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """The first live workers that run a handler, and the number of all."""
-
-    workers: Sequence[RegisteredWorker]
-    number: int
 
 
 @router.get("/handlers/{handler}")
@@ -54,7 +42,7 @@ async def show_handler(view: Reading, name: Name, *, minutes: int = 60, compare:
         plots=read_plots(view, PlotScope(role=handler.role, handler=name, minutes=minutes), compare=compare),
         work=read_work(view, handler.role, name),
         keys=read_keys(view, handler.role, name),
-        crew=_read_crew(view, handler),
+        crew=read_crew(view, handler.role, [name]),
         errors=_top_errors(view, name),
     )
     return view.page("roles/handler.html", handler=handler, spans=SPANS, minutes=minutes, compare=compare, **parts)
@@ -85,15 +73,6 @@ async def _show_former(view: View, name: str, *, minutes: int, compare: bool) ->
         compare=compare,
         **parts,
     )
-
-
-async def _read_crew(view: View, handler: DeclaredHandler) -> Crew:
-    found = [
-        worker
-        for worker in await view.services.workers.list()
-        if handler.name in worker.handlers and (not worker.roles or handler.role in worker.roles)
-    ]
-    return Crew(workers=found[:MOST_WORKERS], number=len(found))
 
 
 async def _top_errors(view: View, name: str) -> list[ErrorGroup]:

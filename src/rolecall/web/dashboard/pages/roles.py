@@ -9,9 +9,10 @@ from fastapi import Form, Response
 
 from rolecall.model.durations import read_duration
 from rolecall.model.errors import ConfigError
+from rolecall.model.operator.capacity import PlanRequest
 from rolecall.service.plots import PlotScope
 from rolecall.web.dashboard.pages.plots import SPANS, read_plots
-from rolecall.web.dashboard.pages.work import read_work
+from rolecall.web.dashboard.pages.work import read_crew, read_keys, read_work
 from rolecall.web.dashboard.presenters.roles import RoleRow, role_rows, role_table
 from rolecall.web.dashboard.presenters.tables import AskedTable, SortedTable, TableQuery
 from rolecall.web.dashboard.routing import Pages
@@ -44,7 +45,11 @@ async def show_role(view: Reading, name: str, *, minutes: int = 60, compare: boo
     snapshot, coverage = await services.progress.roles(), await services.workers.coverage()
     [row] = role_rows([role], snapshot.roles, await services.handlers.list(), coverage)
     parts = await view.read(
-        plots=read_plots(view, PlotScope(role=name, minutes=minutes), compare=compare), work=read_work(view, name)
+        plots=read_plots(view, PlotScope(role=name, minutes=minutes), compare=compare),
+        work=read_work(view, name),
+        plan=services.capacity.plan(name, PlanRequest()),
+        keys=read_keys(view, name),
+        crew=read_crew(view, name, [handler.name for handler in row.handlers]),
     )
     return view.page("roles/one.html", row=row, choices=CHOICES, spans=SPANS, minutes=minutes, compare=compare, **parts)
 

@@ -1,18 +1,19 @@
-"""The tasks on the pages of a role and of a handler: those that have run longest, the latest ones, and their keys."""
+"""The work on the pages of a role or a handler: the longest running and latest tasks, their keys, and the workers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rolecall.model.operator.insight import TaskFilter
+from rolecall.model.operator.insight import RegisteredWorker, TaskFilter
 from rolecall.model.tasks import TaskSummary
 from rolecall.web.dashboard.view import View
 
 MOST_RUNNING = 500
 MOST_WAITING = 500
+MOST_WORKERS = 20
 SHOWN = 10
 LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -34,7 +35,26 @@ class TasksOfKey:
     running: int
 
 
-async def read_keys(view: View, role: str, handler: str) -> list[TasksOfKey]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """The first live workers that run the tasks, and the number of all."""
+
+    workers: Sequence[RegisteredWorker]
+    number: int
+
+
+async def read_crew(view: View, role: str, handlers: Collection[str]) -> Crew:
+    """Return the live workers that serve a role and run one of these handlers."""
+    found = [
+        worker
+        for worker in await view.services.workers.list()
+        if not worker.roles or role in worker.roles
+        if not set(handlers).isdisjoint(worker.handlers)
+    ]
+    return Crew(workers=found[:MOST_WORKERS], number=len(found))
+
+
+async def read_keys(view: View, role: str, handler: str | None = None) -> list[TasksOfKey]:
     """Return the keys with most tasks, among the newest 500 waiting and the newest 500 running ones."""
     tasks = view.services.tasks
     waiting = await tasks.list(TaskFilter(state="ready", role=role, handler=handler, limit=MOST_WAITING))
