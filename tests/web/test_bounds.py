@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ PATIENT = {f"{what}_seconds": 10_000 for what in ("head", "body", "unread", "end
 
 def application() -> FastAPI:
     application = FastAPI()
-    application.state.rolecall = SimpleNamespace(closing=asyncio.Event())
+    application.state.closing = (asyncio.Event(),)
     application.state.requested, application.state.answer = asyncio.Event(), asyncio.Event()
 
     @application.get("/healthz")
