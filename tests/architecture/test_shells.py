@@ -44,6 +44,7 @@ NOUNS: dict[str, type] = {
 OWNERS = {name: noun for noun, kind in NOUNS.items() for name in (noun, kind.__name__)}
 MARKS = "for the marks of plots; the audit log and the list of workers return the same"
 EXAMINED = "a list that ends early has a cursor, which continues the search"
+SUGGESTIONS = "for the suggestions of the search field and the palette"
 MISSING: dict[str, dict[str, str]] = {
     "cli": {
         "chains.get": PART,
@@ -82,12 +83,16 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,
         "bulk_actions.named": NAMED,
+        "saved_views.find_names": SUGGESTIONS,
+        "saved_views.get": PART,
+        "tasks.stack": "`tasks stack` asks for a new one and waits for it",
         "roles.get": PART,
         "workers.coverage": COVERAGE,
         "workers.get": PART,
     },
     "web": {
         "bulk_actions.named": NAMED,
+        "saved_views.find_names": SUGGESTIONS,
         "chains.outline": "limited to the space of a page; a chain's own routes return all of it",
         "doctor.run_app_checks": APP_CHECKS,
         "handoff.handoff_cause": WHY,

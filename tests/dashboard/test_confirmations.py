@@ -36,6 +36,7 @@ AT_ONCE = {
     "/tasks/{task_id:int}/complete",
     "/tasks/{task_id:int}/fail",
     "/tasks/{task_id:int}/retry",
+    "/tasks/{task_id:int}/stack",
     "/tasks/{task_id:int}/token",
     "/tasks/{task_id:int}/trigger",
     "/views",
