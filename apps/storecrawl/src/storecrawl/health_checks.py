@@ -24,7 +24,6 @@ from storecrawl.egress.repository import StoredRoute, list_routes
 from storecrawl.payloads import PayloadError
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import FETCHES
-from storecrawl.settings import CrawlSettings
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -81,29 +80,6 @@ async def held_menus(connection: Connection) -> list[Finding]:
     ]
 
 
-async def dark_stores(connection: Connection) -> list[Finding]:
-    """Check whether stores are without a menu for so long that their stock is unknown."""
-    found = await count_dark_stores(connection)
-    findings = []
-    if found.found:
-        problem = (
-            f"{_share(found)} are dark, the first since {_moment(found.since)}: they had no menu for some rounds, and"
-            " their stock is unknown"
-        )
-        advice = "look at the tasks of these stores; each becomes light again with its next menu"
-        findings.append(_store_finding(found, problem, advice, "/stores?dark=yes"))
-    settings = CrawlSettings.from_environment()
-    one_round = timedelta(seconds=settings.fetch_every)
-    if overdue := await overdue_stores(connection, settings.dark_after + one_round):
-        problem = (
-            f"the stock of {len(overdue):,} stores still counts, though they had no menu for more than"
-            f" {settings.dark_rounds} rounds (ids: {', '.join(map(str, overdue[:NAMED]))})"
-        )
-        advice = "payload_fetch_all makes them dark at the start of its next round; check its schedule"
-        findings.append(Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/stores"))
-    return findings
-
-
 async def lost_ids(connection: Connection) -> list[Finding]:
     """Check whether searches keep finding ids that the platform does not know."""
     found = await count_lost_ids(connection)
@@ -127,7 +103,7 @@ async def future_fetches(connection: Connection) -> list[Finding]:
     return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/payloads")]
 
 
-CHECKS = (routes, blocked_stores, dark_stores, lost_ids, future_fetches, held_menus)
+CHECKS = (routes, blocked_stores, lost_ids, future_fetches, held_menus)
 
 
 def rounds_of(crawler: Crawler) -> timedelta:
@@ -137,7 +113,14 @@ def rounds_of(crawler: Crawler) -> timedelta:
 
 def build_checks(crawler: Crawler) -> tuple[Check, ...]:
     """Return all checks, including those that depend on the settings."""
-    rounds = rounds_of(crawler)
+    settings, rounds = crawler.settings, rounds_of(crawler)
+
+    async def dark_stores(connection: Connection) -> list[Finding]:
+        """Check whether stores are without a menu for so long that their stock is unknown."""
+        one_round = timedelta(seconds=settings.fetch_every)
+        overdue = await overdue_stores(connection, settings.dark_after + one_round)
+        dark = await count_dark_stores(connection)
+        return [*_dark_findings(dark), *_overdue_findings(overdue, settings.dark_rounds)]
 
     async def failing_fetches(connection: Connection) -> list[Finding]:
         """Check whether fetches fail, by class of error."""
@@ -173,7 +156,7 @@ def build_checks(crawler: Crawler) -> tuple[Check, ...]:
             ]
         return []
 
-    return (*CHECKS, failing_fetches, stale_stores, storage)
+    return (*CHECKS, dark_stores, failing_fetches, stale_stores, storage)
 
 
 def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
@@ -207,6 +190,26 @@ def _silent_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:
         severity = Severity.TROUBLE if len(silent) == len(active) else Severity.WARNING
         advice = "check whether the proxy and the upstream respond; disable routes that are gone"
         yield _finding(severity, problem, advice)
+
+
+def _dark_findings(found: StoresInTrouble) -> Iterator[Finding]:
+    if found.found:
+        problem = (
+            f"{_share(found)} are dark, the first since {_moment(found.since)}: they had no menu for some rounds, and"
+            " their stock is unknown"
+        )
+        advice = "look at the tasks of these stores; each becomes light again with its next menu"
+        yield _store_finding(found, problem, advice, "/stores?dark=yes")
+
+
+def _overdue_findings(overdue: Sequence[int], rounds: int) -> Iterator[Finding]:
+    if overdue:
+        problem = (
+            f"the stock of {len(overdue):,} stores still counts, though they had no menu for more than"
+            f" {rounds} rounds (ids: {', '.join(map(str, overdue[:NAMED]))})"
+        )
+        advice = "payload_fetch_all makes them dark at the start of its next round; check its schedule"
+        yield Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/stores")
 
 
 def _failing_findings(found: Sequence[FailingStores], stores: int) -> Iterator[Finding]:

@@ -12,6 +12,6 @@ router = APIRouter(prefix="/api/quality", tags=["quality"])
 
 
 @router.get("")
-async def show(connects: Connects, _: Reads, crawler: HasCrawler) -> QualityReport:
+async def show(services: Reads, connects: Connects, crawler: HasCrawler) -> QualityReport:
     """Return the findings of the crawler's checks, known values by field, held menus, failing and stale stores."""
-    return await quality_report(connects, crawler)
+    return await quality_report(services, connects, crawler)

@@ -14,4 +14,4 @@ router = Pages()
 @router.get("/quality")
 async def show(view: Reading, connects: Connects, crawler: HasCrawler) -> Response:
     """Show the findings of the crawler's checks and the facts behind them."""
-    return view.page("storecrawl/quality/show.html", report=await quality_report(connects, crawler))
+    return view.page("storecrawl/quality/show.html", report=await quality_report(view.services, connects, crawler))

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall import Finding
-from rolecall.web import Connections
+from rolecall.web import Connections, Reads
 from storecrawl.catalog import quality
 from storecrawl.catalog.quality import FailingStores, HeldField, KnownField, StaleStores
-from storecrawl.health_checks import MENU_ROLES, build_checks, rounds_of
+from storecrawl.health_checks import MENU_ROLES, rounds_of
 from storecrawl.roles.crawler import Crawler
+
+# The doctor names the checks of an app with the app.
+OURS = "storecrawl."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +36,15 @@ class QualityReport:
     failing: list[FailingStores]
 
 
-async def quality_report(connects: Connections, crawler: Crawler) -> QualityReport:
+async def quality_report(services: Reads, connects: Connections, crawler: Crawler) -> QualityReport:
     """Run the crawler's checks, and read the facts."""
     rounds = rounds_of(crawler)
+    findings = [
+        replace(finding, check=finding.check.removeprefix(OURS))
+        for finding in await services.doctor.run_app_checks()
+        if finding.check.startswith(OURS)
+    ]
     async with connects() as connection:
-        findings = [
-            replace(finding, check=getattr(check, "__name__", ""))
-            for check in build_checks(crawler)
-            for finding in await check(connection)
-        ]
         held, known = await quality.held_fields(connection), await quality.known_fields(connection)
         return QualityReport(
             findings=findings,
