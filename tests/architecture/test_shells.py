@@ -83,7 +83,7 @@ MISSING: dict[str, dict[str, str]] = {
         "tasks.parents_among": "for links to children in a list; `tasks tree` shows them",
         "tasks.retry_one": ONE,
         "bulk_actions.named": NAMED,
-        "saved_views.find_names": SUGGESTIONS,
+        "insight.find_names": SUGGESTIONS,
         "saved_views.get": PART,
         "tasks.stack": "`tasks stack` asks for a new one and waits for it",
         "roles.get": PART,
@@ -92,7 +92,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "web": {
         "bulk_actions.named": NAMED,
-        "saved_views.find_names": SUGGESTIONS,
+        "insight.find_names": SUGGESTIONS,
         "chains.outline": "limited to the space of a page; a chain's own routes return all of it",
         "doctor.run_app_checks": APP_CHECKS,
         "handoff.handoff_cause": WHY,

@@ -74,8 +74,8 @@ async def test_names_are_found_by_a_part_with_their_beginnings_first(services: S
     pool.claim_one()
     worker = pool.worker(name="Summer")
 
-    found = await services.saved_views.find_names(["role", "handler", "worker", "key"], "SUM")
-    keys = await services.saved_views.find_names(["key"], "sum")
+    found = await services.insight.find_names(["role", "handler", "worker", "key"], "SUM")
+    keys = await services.insight.find_names(["key"], "sum")
 
     assert [name.name for name in found if name.kind == "role"][:2] == ["sums", "resums-0"]
     assert len([name for name in found if name.kind == "role"]) == 8

@@ -233,11 +233,19 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> tuple[list[BaseExceptio
 
 def _frames(trace: TracebackType | None) -> list[str]:
     """Return the frames of a traceback as lines, without those of Rolecall and of asyncio between them."""
-    frames = StackSummary.from_list(without_ours(extract_tb(trace, -MOST_EXTRACTED))).format()
-    if len(frames) > FIRST_FRAMES + LAST_FRAMES:
-        left_out = f"  [{len(frames) - FIRST_FRAMES - LAST_FRAMES} frames are left out]\n"
-        frames = [*frames[:FIRST_FRAMES], left_out, *frames[-LAST_FRAMES:]]
-    return _lines(frames)
+    return _lines(format_frames(without_ours(extract_tb(trace, -MOST_EXTRACTED)), FIRST_FRAMES, LAST_FRAMES))
+
+
+def format_frames(frames: Sequence[FrameSummary], first: int, last: int) -> list[str]:
+    """Return frames as text, outermost first: the `first` and the `last` ones, and how many are left out between."""
+    left_out = len(frames) - first - last
+    if left_out <= 0:
+        return StackSummary.from_list(frames).format()
+    return [
+        *StackSummary.from_list(frames[:first]).format(),
+        f"  [{left_out} frames are left out]\n",
+        *StackSummary.from_list(frames[-last:]).format(),
+    ]
 
 
 def without_ours(frames: Iterable[FrameSummary]) -> list[FrameSummary]:

@@ -7,7 +7,7 @@ from itertools import islice, takewhile
 from traceback import FrameSummary, StackSummary, walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 
-from rolecall.model.error_text import MOST_EXTRACTED, without_ours
+from rolecall.model.error_text import MOST_EXTRACTED, format_frames, without_ours
 
 TITLE = "Stack (most recent call last):"
 FIRST_FRAMES, LAST_FRAMES = 50, 150
@@ -18,12 +18,7 @@ Place = tuple[str, int, str]
 
 def describe_stack(frames: Sequence[FrameSummary]) -> str:
     """Return the text of a stack, outermost call first: at most 200 frames and 64,000 bytes."""
-    left_out = len(frames) - FIRST_FRAMES - LAST_FRAMES
-    if left_out <= 0:
-        return _bounded("".join([f"{TITLE}\n", *StackSummary.from_list(frames).format()]))
-    first = StackSummary.from_list(frames[:FIRST_FRAMES]).format()
-    last = StackSummary.from_list(frames[-LAST_FRAMES:]).format()
-    return _bounded("".join([f"{TITLE}\n", *first, f"  [{left_out} frames are left out]\n", *last]))
+    return _bounded("".join([f"{TITLE}\n", *format_frames(frames, FIRST_FRAMES, LAST_FRAMES)]))
 
 
 def frames_of_coroutine(coroutine: object) -> list[FrameSummary]:

@@ -1,17 +1,19 @@
-"""Counts and history of the pool."""
+"""Counts and history of the pool, and the names in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from rolecall.model.errors import ConfigError
 from rolecall.model.operator.history import History, points_of, scale_for
-from rolecall.model.operator.insight import RoleCount
+from rolecall.model.operator.insight import FoundName, NameKind, RoleCount
 from rolecall.service.arguments import require_between, role_not_found
 from rolecall.service.database import Database
 from rolecall.sql import history, insight, schedules
 
 MOST_MINUTES = 90 * 24 * 60
+MOST_NAMES = 8
 
 
 class Insight:
@@ -54,3 +56,9 @@ class Insight:
             until=until if found else None,
             points=points_of(bins, scale, begin, end, (since, until)),
         )
+
+    async def find_names(self, kinds: Sequence[NameKind], text: str) -> Sequence[FoundName]:
+        """Find the names of these kinds that contain a text, a few of each kind, in the order of the kinds."""
+        if not text.isprintable():
+            return ()
+        return await self._database.run(insight.find_names(kinds, text, MOST_NAMES))

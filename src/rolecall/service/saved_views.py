@@ -1,4 +1,4 @@
-"""Saved views: queries of tasks under a name, and suggestions of names.
+"""Saved views: queries of tasks under a name.
 
 Views belong to the pool, not to a person. Whoever handles the next incident finds them, callers without a name (the
 local token, a terminal) can save them too, and the audit log names who changed them. This is why changing them needs
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rolecall.model.audit import AuditEvent
 from rolecall.model.errors import ConfigError, DuplicateView, FilterError, ViewNotFound
-from rolecall.model.operator.saved_views import FoundName, NameKind, SavedView
+from rolecall.model.operator.saved_views import SavedView
 from rolecall.model.operator.task_query import read_query
 from rolecall.service.arguments import require_name, require_valid_filter
 from rolecall.service.database import Database
@@ -19,7 +19,6 @@ from rolecall.sql import saved_views
 
 LONGEST_NAME = 60
 MOST_VIEWS = 100
-MOST_NAMES = 8
 
 
 class SavedViews:
@@ -44,14 +43,16 @@ class SavedViews:
         _require_view_name(name)
         _require_query(query)
         event = AuditEvent("views.save", {"name": name, "query": query})
+        views = await self.list()
+        _require_free(name, views)
+        if len(views) >= MOST_VIEWS:
+            problem = f"there are {MOST_VIEWS} saved views already, which is the limit: delete one first"
+            raise ConfigError(problem, variable="name", value=name)
         saving = saved_views.save(name, query, self._database.actor.name, MOST_VIEWS)
         view_id = await self._database.act(event, saving)
-        if view_id is not None:
-            return await self.get(view_id)
-        if any(view.name == name for view in await self.list()):
-            raise DuplicateView(f"there is a saved view {name!r} already")
-        problem = f"there are {MOST_VIEWS} saved views already, which is the limit: delete one first"
-        raise ConfigError(problem, variable="name", value=name)
+        if view_id is None:
+            raise DuplicateView("another caller has just saved a view: look at the list, and try again")
+        return await self.get(view_id)
 
     async def change(self, which: int | str, *, name: str | None = None, query: str | None = None) -> SavedView:
         """Give a saved view another name, another query, or both.
@@ -63,11 +64,13 @@ class SavedViews:
         if query is not None:
             _require_query(query)
         view = await self.get(which)
+        if name is not None and name != view.name:
+            _require_free(name, await self.list())
         changes = {field: value for field, value in (("new_name", name), ("query", query)) if value is not None}
         event = AuditEvent("views.change", {"id": view.id, "name": view.name, **changes})
         is_changed = await self._database.act(event, saved_views.change(view.id, name, query))
         if is_changed is False:
-            raise DuplicateView(f"there is a saved view {name!r} already")
+            raise DuplicateView(f"another caller has just given the name {name!r} to a saved view")
         return await self.get(view.id)
 
     async def delete(self, which: int | str) -> None:
@@ -76,18 +79,17 @@ class SavedViews:
         event = AuditEvent("views.delete", {"id": view.id, "name": view.name, "query": view.query})
         await self._database.act(event, saved_views.delete(view.id))
 
-    async def find_names(self, kinds: Sequence[NameKind], text: str) -> Sequence[FoundName]:
-        """Find the names of these kinds that contain a text, a few of each kind, in the order of the kinds."""
-        if not text.isprintable():
-            return ()
-        return await self._database.run(saved_views.find_names(kinds, text, MOST_NAMES))
-
 
 def _require_view_name(name: str) -> None:
     require_name(name)
     if len(name) > LONGEST_NAME:
         problem = f"has {len(name)} characters; at most {LONGEST_NAME} are possible"
         raise ConfigError(problem, variable="name", value=name)
+
+
+def _require_free(name: str, views: Sequence[SavedView]) -> None:
+    if any(view.name == name for view in views):
+        raise DuplicateView(f"there is a saved view {name!r} already")
 
 
 def _require_query(query: str) -> None:

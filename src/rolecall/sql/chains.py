@@ -14,7 +14,7 @@ from rolecall.model.tasks import Dependent, NextTasks, Task
 from rolecall.sql.encoding import read_result
 from rolecall.sql.events import DELETED, ENDS
 from rolecall.sql.outside import optional_next_document, result_document
-from rolecall.sql.payload_sizes import CHECKED_FROM, check_next
+from rolecall.sql.payload_sizes import check_next
 from rolecall.sql.statement import (
     Readers,
     Row,
@@ -159,7 +159,7 @@ def complete(chain_id: int, result: object = None, next_tasks: NextTasks | None 
     return Statement(
         query="select rolecall.complete_chain(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(chain_id, result_document(result), document),
-        check=check_next(document) if document and len(document) >= CHECKED_FROM else None,
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )

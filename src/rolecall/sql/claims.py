@@ -261,6 +261,7 @@ def _finish(call: str, worker_id: int, reports: Iterable[Report], *options: obje
     return Statement(
         query=f"select task_id, verdict from rolecall.{call}",
         params=(worker_id, document, *options),
+        # Called for every batch of reports, so small documents skip even the call.
         check=check_reports(document) if len(document) >= CHECKED_FROM else None,
         read=dict,
         event_kinds=ENDS,

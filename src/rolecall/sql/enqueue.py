@@ -48,6 +48,7 @@ def enqueue_many(
     return Statement(
         query="select ids, deduplicated from rolecall.enqueue_many(%s::jsonb)",
         params=(document,),
+        # Called for every enqueue, so small documents skip even the call.
         check=check_batch(document, first) if len(document) >= CHECKED_FROM else None,
         read=lambda rows: _read_enqueued(rows, tasks),
         event_kinds=STORED,

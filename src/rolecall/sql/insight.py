@@ -12,6 +12,8 @@ import msgspec
 from rolecall.model.operator.insight import (
     Attempt,
     DeclaredRole,
+    FoundName,
+    NameKind,
     RegisteredWorker,
     RoleCount,
     RunningTask,
@@ -163,3 +165,12 @@ def _read_attempts(rows: list[Row]) -> dict[int, list[Attempt]]:
 def _read_workers(rows: list[Row]) -> list[RegisteredWorker]:
     named = [dict(zip(RegisteredWorker.__slots__, row, strict=True)) for row in rows]
     return msgspec.convert(named, WORKERS)
+
+
+def find_names(kinds: Sequence[NameKind], text: str, limit: int) -> Statement[list[FoundName]]:
+    """Find up to `limit` names of each kind that contain a text."""
+    return Statement(
+        query="select kind, id, name from rolecall.find_names(%s::text[], %s::text, %s::int)",
+        params=(list(kinds), text, limit),
+        read=lambda rows: list(starmap(FoundName, rows)),
+    )

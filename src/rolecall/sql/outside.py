@@ -13,7 +13,7 @@ from rolecall.model.tasks import NextTasks
 from rolecall.sql.encoding import MAX_RESULT_BYTES, NotStorable, encode
 from rolecall.sql.enqueue import next_document
 from rolecall.sql.events import ENDS, TRIGGERED
-from rolecall.sql.payload_sizes import CHECKED_FROM, check_next
+from rolecall.sql.payload_sizes import check_next
 from rolecall.sql.statement import Statement, single
 
 TOKEN_TTL = 7 * 86400.0
@@ -25,7 +25,7 @@ def complete(task_id: int, result: object = None, next_tasks: NextTasks | None =
     return Statement(
         query="select rolecall.complete_task(%s::bigint, %s::jsonb, %s::jsonb)",
         params=(task_id, result_document(result), document),
-        check=check_next(document) if document and len(document) >= CHECKED_FROM else None,
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )
@@ -56,7 +56,7 @@ def complete_by_token(token: str, result: object = None, next_tasks: NextTasks |
     return Statement(
         query="select rolecall.complete_by_token(%s::text, %s::jsonb, %s::jsonb)",
         params=(token, result_document(result), document),
-        check=check_next(document) if document and len(document) >= CHECKED_FROM else None,
+        check=check_next(document),
         read=single,
         event_kinds=ENDS,
     )

@@ -8,7 +8,7 @@ from rolecall.model.operator.owned import OwnedFilter, OwnedTask
 from rolecall.model.tasks import NewTask
 from rolecall.sql.encoding import NotStorable, encode
 from rolecall.sql.enqueue import tasks_document
-from rolecall.sql.payload_sizes import CHECKED_FROM, check_batch
+from rolecall.sql.payload_sizes import check_batch
 from rolecall.sql.statement import Readers, Statement, columns_of, from_json, reader_of, single
 
 READERS: Readers = {"payload": from_json}
@@ -27,7 +27,7 @@ def enqueue(task: NewTask, owner: str, title: str) -> Statement[int]:
         query="select rolecall.enqueue_owned(%s::jsonb -> 0, %s::text, %s::text)",
         params=(document, owner, title),
         read=single,
-        check=check_batch(document) if len(document) >= CHECKED_FROM else None,
+        check=check_batch(document),
     )
 
 

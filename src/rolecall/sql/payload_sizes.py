@@ -51,16 +51,18 @@ def check_batch(document: str, first: int = 0) -> Statement[None] | None:
 
     The check raises InvalidTask for a payload that its role does not allow, with the message of the database.
     """
-    return _check(_large_among(BATCH.decode(document), first))
+    return None if len(document) < CHECKED_FROM else _check(_large_among(BATCH.decode(document), first))
 
 
-def check_next(document: str) -> Statement[None] | None:
+def check_next(document: str | None) -> Statement[None] | None:
     """Return the same check of a JSON object of next tasks."""
-    return _check(_large_next(NEXT.decode(document)))
+    return None if document is None or len(document) < CHECKED_FROM else _check(_large_next(NEXT.decode(document)))
 
 
 def check_reports(document: str) -> Statement[None] | None:
     """Return the same check of the next tasks in a JSON array of reports."""
+    if len(document) < CHECKED_FROM:
+        return None
     return _check([large for report in REPORTS.decode(document) if report.next for large in _large_next(report.next)])
 
 

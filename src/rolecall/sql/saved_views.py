@@ -1,12 +1,11 @@
-"""Typed calls for saved views: list, save, change and delete them, and find names."""
+"""Typed calls for saved views: list, save, change and delete them."""
 
 # ruff: noqa: S608 - only this module's own constants are built into a query
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import starmap
 
-from rolecall.model.operator.saved_views import FoundName, NameKind, SavedView
+from rolecall.model.operator.saved_views import SavedView
 from rolecall.sql.statement import Statement, single
 
 COLUMNS = ", ".join(SavedView.__slots__)
@@ -41,12 +40,3 @@ def change(view_id: int, name: str | None, query: str | None) -> Statement[bool 
 def delete(view_id: int) -> Statement[bool]:
     """Delete a saved view; returns whether it existed."""
     return Statement(query="select rolecall.delete_view(%s::bigint)", params=(view_id,), read=single)
-
-
-def find_names(kinds: Sequence[NameKind], text: str, limit: int) -> Statement[list[FoundName]]:
-    """Find up to `limit` names of each kind that contain a text."""
-    return Statement(
-        query="select kind, id, name from rolecall.find_names(%s::text[], %s::text, %s::int)",
-        params=(list(kinds), text, limit),
-        read=lambda rows: list(starmap(FoundName, rows)),
-    )

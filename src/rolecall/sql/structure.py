@@ -9,7 +9,7 @@ from rolecall.model.tasks import Child, Enqueued, Needed, NewTask, TreeNode
 from rolecall.sql.encoding import read_result
 from rolecall.sql.enqueue import tasks_document
 from rolecall.sql.events import STORED
-from rolecall.sql.payload_sizes import CHECKED_FROM, check_batch
+from rolecall.sql.payload_sizes import check_batch
 from rolecall.sql.statement import Row, Statement, from_json, single
 
 
@@ -63,7 +63,7 @@ def spawn(parent_id: int, tasks: Sequence[NewTask], *, serial: bool | None = Non
     return Statement(
         query="select rolecall.spawn(%s::bigint, %s::jsonb, %s::boolean)",
         params=(parent_id, document, serial),
-        check=check_batch(document) if len(document) >= CHECKED_FROM else None,
+        check=check_batch(document),
         read=lambda rows: list(map(Enqueued, rows[0][0])),
         event_kinds=STORED,
     )

@@ -297,7 +297,7 @@ class Completer:
         if collector is not None or self._events.needs_completion_events or not plain:
             self._events.emit_ends(group, verdicts, collector)
         # A worker that returned a task could not start it in time, so it should not claim it again at once.
-        reports = [(held.task.key, held.report) for held in group if type(held.report) is not Returned]
+        reports = ((held.task.key, held.report) for held in group if type(held.report) is not Returned)
         if any(key is not None or type(end) is not Completed or end.next_tasks is not None for key, end in reports):
             self._on_freed_work()
 

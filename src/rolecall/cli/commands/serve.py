@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from socket import socket
 from typing import Annotated
@@ -60,31 +60,37 @@ def serve(  # sizes: one option each
         with without_collections():
             server = load_server()
         loaded = load_app(app) if app else App("rolecall")
+        pools = shell.settings.database.pools
         # The server of `rolecall up` serves the database of its workers.
-        pools = {} if fd is not None else shell.settings.database.pools
+        if pools and fd is None:
+            with _listener(shell, host, port, fd) as listener:
+                access = _access_to_pools(shell, pools, listener)
+                _warn_of_ignored(access, loaded)
+                _print_addresses(shell, listener, access)
+                _announce_pools(shell, _facts(app, listener, access), tuple(pools))
+                server.serve_pools(pools, loaded, replace(shell.settings, access=access), listener)
+            return
         with (
-            nullcontext("") if pools else shell.ready_database(migrations=loaded.migrations) as dsn,
+            shell.ready_database(migrations=loaded.migrations) as dsn,
             _listener(shell, host, port, fd) as listener,
         ):
-            access = resolve_access(shell, dsn, listener) if not pools else _access_to_pools(shell, pools, listener)
-            if access.ignored and any(mount.source == OWN_TASKS for mount in loaded.mounts):
-                log.warning(
-                    "Ignored: %s. Sessions are stored, so there are no signed tokens", ", ".join(access.ignored)
-                )
+            access = resolve_access(shell, dsn, listener)
+            _warn_of_ignored(access, loaded)
             if fd is None:
                 _print_addresses(shell, listener, access)
-                facts = {"app": app, "http": url_of(listener), "token_file": _token_file(access)}
-                if pools:
-                    _announce_pools(shell, facts, tuple(pools))
-                else:
-                    announce(shell, facts)
-            settings = replace(shell.settings, access=access)
-            if pools:
-                server.serve_pools(pools, loaded, settings, listener)
-            else:
-                server.serve(dsn, loaded, settings, listener)
+                announce(shell, _facts(app, listener, access))
+            server.serve(dsn, loaded, replace(shell.settings, access=access), listener)
     except Terminated:
         return
+
+
+def _warn_of_ignored(access: AccessSettings, app: App) -> None:
+    if access.ignored and any(mount.source == OWN_TASKS for mount in app.mounts):
+        log.warning("Ignored: %s. Sessions are stored, so there are no signed tokens", ", ".join(access.ignored))
+
+
+def _facts(app: str | None, listener: socket, access: AccessSettings) -> dict[str, object]:
+    return {"app": app, "http": url_of(listener), "token_file": _token_file(access)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,9 @@ def resolve_access(shell: Shell, dsn: str, listener: socket) -> AccessSettings:
 def _access_to_pools(shell: Shell, pools: Mapping[str, str], listener: socket) -> AccessSettings:
     """Do the same for several pools. A pool that nobody can log in to, or that is away, only logs a warning."""
     access = _access_in_mode(shell, listener)
-    for name, dsn in pools.items() if not is_private(listener) else ():
+    if is_private(listener):
+        return access
+    for name, dsn in pools.items():
         try:
             _require_credentials(shell, dsn)
         except RolecallError as error:

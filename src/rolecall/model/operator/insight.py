@@ -11,6 +11,7 @@ from rolecall.model.workers import WorkerCommand
 
 PAGING = ("cursor", "limit")
 BulkAction = Literal["retry", "cancel", "delete"]
+NameKind = Literal["role", "handler", "schedule", "worker", "key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +219,12 @@ class BulkOutcome:
     more: bool
     outcomes: Mapping[str, int]
     ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundName:
+    """The name of a thing. Roles, handlers and keys have no id."""
+
+    kind: NameKind
+    id: int | None
+    name: str

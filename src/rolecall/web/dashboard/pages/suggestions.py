@@ -25,7 +25,7 @@ Typed = Annotated[str, Query(max_length=LONGEST)]
 async def suggest_conditions(view: Reading, text: Typed = "") -> Response:
     """Return the conditions and values that complete a word of a query."""
     kinds, part = kinds_for(text)
-    names = await view.services.saved_views.find_names(kinds, part) if kinds else ()
+    names = await view.services.insight.find_names(kinds, part) if kinds else ()
     return _json(view, complete(text, names))
 
 
@@ -35,7 +35,7 @@ async def suggest_places(view: Reading, text: Typed = "") -> Response:
     text = text.strip()
     entries = [each for each in state_of(view.request).pages.entries if view.caller.scope.includes(each.scope)]
     views = await view.services.saved_views.list()
-    names = await view.services.saved_views.find_names(PLACES, text) if text else ()
+    names = await view.services.insight.find_names(PLACES, text) if text else ()
     return _json(view, places(text, entries, views, names))
 
 

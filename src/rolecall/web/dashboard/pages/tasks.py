@@ -16,7 +16,7 @@ from rolecall.model.errors import ConfigError, FilterError
 from rolecall.model.operator.insight import BulkAction
 from rolecall.model.operator.pages import Page
 from rolecall.model.operator.saved_views import SavedView
-from rolecall.model.operator.task_query import write_query_with_ages
+from rolecall.model.operator.task_query import LONGEST, write_query_with_ages
 from rolecall.model.tasks import TaskSummary
 from rolecall.service.saved_views import LONGEST_NAME
 from rolecall.service.services import Services
@@ -87,6 +87,7 @@ async def list_tasks(view: Reading, request: Request, cursor: str | None = None)
         view_path=view_path,
         shown_views=SHOWN_VIEWS,
         longest_name=LONGEST_NAME,
+        longest=LONGEST,
         **parts,
     )
 

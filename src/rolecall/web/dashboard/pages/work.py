@@ -45,11 +45,11 @@ class Crew:
 
 async def read_crew(view: View, role: str, handlers: Collection[str]) -> Crew:
     """Return the live workers that serve a role and run one of these handlers."""
+    names = set(handlers)
     found = [
         worker
         for worker in await view.services.workers.list()
-        if not worker.roles or role in worker.roles
-        if not set(handlers).isdisjoint(worker.handlers)
+        if (not worker.roles or role in worker.roles) and not names.isdisjoint(worker.handlers)
     ]
     return Crew(workers=found[:MOST_WORKERS], number=len(found))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from rolecall.model.operator.insight import TaskFilter
-from rolecall.model.operator.saved_views import FoundName, NameKind, SavedView
+from rolecall.model.operator.insight import FoundName, NameKind, TaskFilter
+from rolecall.model.operator.saved_views import SavedView
 from rolecall.model.operator.task_query import write_query
 from rolecall.service.arguments import STATUSES
 from rolecall.web.dashboard.navigation import NavigationEntry
