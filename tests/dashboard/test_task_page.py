@@ -43,6 +43,19 @@ async def test_task_shows_its_expiry_and_that_it_expired(pool: Engine, http: htt
     assert "it expired at 2026-01-01 00:01:00Z, before it began" in page.text
 
 
+async def test_times_of_a_cause_are_shown_in_the_time_zone_of_the_reader(
+    pool: Engine, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    clock.set(START)
+    task = pool.enqueue("sums", handler="add")
+    pool.start(pool.claim_one())
+
+    page = await shown(http, f"/tasks/{task}")
+
+    first = page.all("section")[0]
+    assert first.all("local-time", datetime=START.isoformat())
+
+
 async def test_first_card_explains_why_a_task_does_not_run(pool: Engine, http: httpx2.AsyncClient) -> None:
     holder = pool.enqueue("sums", handler="add", key="ledger")
     task = pool.enqueue("sums", handler="add", key="ledger")

@@ -225,7 +225,7 @@ def partitions(missing: list[str]) -> Findings:
     if names := ", ".join(missing):
         yield _warning(
             "partitions",
-            f"partition {names} is missing: rows go to the default partition, where they are pruned row by row",
+            f"missing partitions: {names}; their rows go to the default partition, where they are pruned row by row",
             "run a worker with maintenance, or select rolecall.make_partitions()",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -23,6 +24,7 @@ __all__ = [
     "moment_field",
     "rate",
     "sentence",
+    "split_moments",
     "share",
     "size",
 ]
@@ -37,6 +39,8 @@ LONGEST_LINE = 300
 FACTS = 4
 # Rates below this are easier to read in the next longer unit.
 SLOW = 0.1
+# A time in a sentence, as the engine writes it.
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ)")
 SLOWER = {"s": (60.0, "min"), "min": (60.0, "h")}
 
 
@@ -155,6 +159,11 @@ def first_line(text: str | None) -> str:
 def sentence(text: str) -> str:
     """Format a text as a sentence, with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def split_moments(text: str) -> list[str | datetime]:
+    """Split a sentence into its texts and times, so that a page can show the times in the reader's time zone."""
+    return [datetime.fromisoformat(part) if MOMENT.fullmatch(part) else part for part in MOMENT.split(text)]
 
 
 def gist(facts: Mapping[str, object] | None) -> str:
