@@ -37,8 +37,8 @@ class CrawlSettings:
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
-    checked again after `image_every`, from public addresses and `image_networks`.
+    the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
+    of at most `image_bytes` are kept, from public addresses and `image_networks`.
 
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
     `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first
@@ -68,7 +68,6 @@ class CrawlSettings:
     orphan_age: float = 24 * 3600.0
     images: bool = False
     image_bytes: int = 10 * 1024 * 1024
-    image_every: float = 30 * 24 * 3600.0
     image_networks: tuple[str, ...] = ()
     page_pause: float = 0.4
     backoff: float = 2.0
@@ -218,7 +217,6 @@ _READERS = {
     "orphan_age": _seconds,
     "images": _truth,
     "image_bytes": _number,
-    "image_every": _seconds,
     "image_networks": _networks,
     "page_pause": _seconds,
     "backoff": _seconds,
