@@ -51,6 +51,7 @@ from storecrawl.catalog.images import (
     store_image,
     without_image,
 )
+from storecrawl.catalog.menus import aggregate_menu, query_menu
 from storecrawl.catalog.payloads import (
     ExpirablePayload,
     Retention,
@@ -182,6 +183,7 @@ __all__ = [
     "UnknownRawMenu",
     "UnknownStore",
     "VariantRecord",
+    "aggregate_menu",
     "all_stores",
     "apply_menu",
     "begin_fetch",
@@ -227,6 +229,7 @@ __all__ = [
     "product_details",
     "product_history",
     "product_variants",
+    "query_menu",
     "read_document",
     "read_menu",
     "read_store",
