@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from storecrawl.app import build_app
+from storecrawl.catalog import apply_menu, find_payload, read_menu
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.migrations import MIGRATIONS
+from storecrawl.payloads import PayloadStore
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage import FolderStorage
 
 from apps.storecrawl.tests.buckets import BUCKET, serving_buckets
 from rolecall import App, Client
@@ -191,3 +194,18 @@ def make_document() -> Callable[..., dict[str, Any]]:
         return {"data": {"filteredProducts": {"products": records, "queryInfo": {"totalCount": len(records)}}}}
 
     return make
+
+
+@pytest.fixture
+def apply(database: str, shop: Any, make_document: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable[int]]:
+    """Return a function that stores and applies a payload, as a crawl does, and returns its id."""
+
+    async def run(store_id: int, hour: int, **products: dict[str, Any]) -> int:
+        payload_id: int = shop.payload(store_id, make_document(**products), hour=hour, product_count=len(products))
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            payload = await find_payload(connection, payload_id)
+            menu = read_menu(PayloadStore(FolderStorage(shop.root)), payload)
+            await apply_menu(connection, payload_id, store_id, payload.fetched_at, menu)
+        return payload_id
+
+    return run

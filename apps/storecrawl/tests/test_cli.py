@@ -206,3 +206,12 @@ def test_help_imports_neither_driver_nor_server() -> None:
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert {"psycopg", "fastapi", "pydantic", "PIL", "rich"} & set(done.stderr.split()) == set()
+
+
+def test_demo_without_its_extra_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "graphql", None)
+
+    assert run_here(["demo", "--once", "--data-dir", str(tmp_path)]) == 2
+    assert "pip install 'storecrawl[demo]'" in capsys.readouterr().err

@@ -1,23 +1,42 @@
-"""The crawler's settings, read from the environment once, when the app is built."""
+"""The crawler's settings, read from the environment once, when the app is built.
+
+Each setting is defined once, as a field: its type decides which texts are valid, and describes them in errors.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from rolecall import ConfigError
 from storecrawl.upstream.operations import OPERATIONS
 
 PREFIX = "STORECRAWL_"
-PATH = re.compile(r"(?:/[0-9A-Za-z_.-]+)+")
-HASH = re.compile(r"([A-Za-z]+)=[0-9a-f]{64}")
-OPERATION_NAMES = tuple(operation.name for operation in OPERATIONS)
-BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?")
+OPERATION = "|".join(operation.name for operation in OPERATIONS)
+BUCKET = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?\Z"
+WORDS = {"yes": "true", "no": "false"}
+
+Seconds = Annotated[float, Meta(gt=0, lt=1e12, description="a positive number of seconds")]
+Rate = Annotated[float, Meta(gt=0, lt=1e12, description="a positive number of requests per second")]
+Number = Annotated[int, Meta(gt=0, description="a positive integer")]
+Limit = Annotated[int, Meta(ge=0, description="an integer, 0 or more")]
+Url = Annotated[str, Meta(pattern="^https?://", description="an http or https URL")]
+UrlPath = Annotated[str, Meta(pattern=r"^(/[0-9A-Za-z_.-]+)+\Z", description="a path such as /graphql")]
+Bucket = Annotated[str, Meta(pattern=BUCKET, description="of the form s3://bucket/prefix")]
+Hash = Annotated[str, Meta(pattern=rf"^({OPERATION})=[0-9a-f]{{64}}\Z")]
+Hashes = Annotated[
+    tuple[Hash, ...],
+    Meta(description=f"a list of the form {OPERATIONS[0].name}=<64 hex digits>, with one of {OPERATION}"),
+]
+Networks = Annotated[tuple[str, ...], Meta(description="a list of networks")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +56,8 @@ class CrawlSettings:
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
-    checked again after `image_every`, from public addresses and `image_networks`.
+    the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
+    of at most `image_bytes` are kept, from public addresses and `image_networks`.
 
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
     `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first
@@ -47,44 +66,43 @@ class CrawlSettings:
     upstream count as at most `longest_retry_after`.
     """
 
-    upstream: str = ""
+    upstream: Url = ""
     data_dir: Path = Path("storecrawl-data")
-    store: str = ""
+    store: Bucket = ""
     states: tuple[str, ...] = ()
-    fetch_every: float = 4 * 3600.0
-    fetch_batches: int = 6
-    dark_rounds: int = 12
-    discover_every: float = 24 * 3600.0
-    analyse_every: float = 6 * 3600.0
-    derive_pause: float = 5.0
-    miss_threshold: int = 3
-    confirmations: int = 2
-    retry_first: float = 10.0
-    lease: float = 60.0
-    payload_bytes: int = 100 * 1024 * 1024
-    keep_days: int | None = None
-    keep_last: int | None = None
-    sweep_every: float = 24 * 3600.0
-    orphan_age: float = 24 * 3600.0
+    fetch_every: Seconds = 4 * 3600.0
+    fetch_batches: Number = 6
+    dark_rounds: Number = 12
+    discover_every: Seconds = 24 * 3600.0
+    analyse_every: Seconds = 6 * 3600.0
+    derive_pause: Seconds = 5.0
+    miss_threshold: Number = 3
+    confirmations: Number = 2
+    retry_first: Seconds = 10.0
+    lease: Seconds = 60.0
+    payload_bytes: Number = 100 * 1024 * 1024
+    keep_days: Number | None = None
+    keep_last: Number | None = None
+    sweep_every: Seconds = 24 * 3600.0
+    orphan_age: Seconds = 24 * 3600.0
     images: bool = False
-    image_bytes: int = 10 * 1024 * 1024
-    image_every: float = 30 * 24 * 3600.0
-    image_networks: tuple[str, ...] = ()
-    page_pause: float = 0.4
-    backoff: float = 2.0
-    stores_path: str = "/graphql"
-    menus_path: str = "/api-3/graphql"
-    hashes: tuple[str, ...] = ()
+    image_bytes: Number = 10 * 1024 * 1024
+    image_networks: Networks = ()
+    page_pause: Seconds = 0.4
+    backoff: Seconds = 2.0
+    stores_path: UrlPath = "/graphql"
+    menus_path: UrlPath = "/api-3/graphql"
+    hashes: Hashes = ()
     schedules: bool = True
-    routes_every: float = 60.0
-    forbidden_limit: int = 3
-    route_pause: float = 60.0
-    block_first: float = 600.0
-    host_rate: float = 10.0
-    store_rate: float = 2.5
-    breaker_failures: int = 10
-    breaker_seconds: float = 30.0
-    longest_retry_after: float = 3600.0
+    routes_every: Seconds = 60.0
+    forbidden_limit: Limit = 3
+    route_pause: Seconds = 60.0
+    block_first: Seconds = 600.0
+    host_rate: Rate = 10.0
+    store_rate: Rate = 2.5
+    breaker_failures: Number = 10
+    breaker_seconds: Seconds = 30.0
+    longest_retry_after: Seconds = 3600.0
 
     @property
     def dark_after(self) -> timedelta:
@@ -99,12 +117,13 @@ class CrawlSettings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> CrawlSettings:
         """Read the STORECRAWL_* variables. Raises ConfigError for an invalid value."""
-        given = {name: environment[PREFIX + name.upper()] for name in _FIELDS if environment.get(PREFIX + name.upper())}
-        return cls(**{name: _READERS[name](name, value) for name, value in given.items()})  # type: ignore[arg-type]  # each reader gives its field's type
+        hints = get_type_hints(cls, include_extras=True)
+        given = {name: text for name in hints if (text := environment.get(PREFIX + name.upper()))}
+        return cls(**{name: _read(name, text, hints[name]) for name, text in given.items()})
 
     def to_environment(self) -> dict[str, str]:
         """Return the variables from which another process reads the same settings."""
-        values = {name: getattr(self, name) for name in _FIELDS}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {PREFIX + name.upper(): _to_text(value) for name, value in values.items()}
 
 
@@ -114,126 +133,25 @@ def _to_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _seconds(name: str, value: str) -> float:
-    return _positive(name, value, "seconds")
-
-
-def _rate(name: str, value: str) -> float:
-    return _positive(name, value, "requests per second")
-
-
-def _positive(name: str, value: str, unit: str) -> float:
+def _read(name: str, text: str, hint: Any) -> Any:
     try:
-        number = float(value)
+        value = msgspec.convert(_parts(name, text), hint, strict=False, dec_hook=lambda kind, each: kind(each))
+        if name == "image_networks":
+            for network in value:
+                ipaddress.ip_network(network)
     except ValueError:
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise ConfigError(f"must be a positive number of {unit}", variable=PREFIX + name.upper(), value=value)
-    return number
-
-
-def _number(name: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit() and int(value) > 0):
-        raise ConfigError("must be a positive integer", variable=PREFIX + name.upper(), value=value)
-    return int(value)
-
-
-def _limit(name: str, value: str) -> int:
-    return 0 if value == "0" else _number(name, value)
-
-
-def _text(name: str, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise ConfigError("must be an http or https URL", variable=PREFIX + name.upper(), value=value)
+        raise ConfigError(f"must be {_description(hint)}", variable=PREFIX + name.upper(), value=text) from None
     return value
 
 
-def _truth(name: str, value: str) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if value.lower() not in words:
-        raise ConfigError("must be yes or no", variable=PREFIX + name.upper(), value=value)
-    return words[value.lower()]
+def _parts(name: str, text: str) -> str | list[str]:
+    default = getattr(CrawlSettings(), name)
+    if isinstance(default, tuple):
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return [part.upper() for part in parts] if name == "states" else parts
+    return WORDS.get(text.lower(), text.lower()) if isinstance(default, bool) else text
 
 
-def _bucket(name: str, value: str) -> str:
-    if not BUCKET.fullmatch(value):
-        raise ConfigError("must have the form s3://bucket/prefix", variable=PREFIX + name.upper(), value=value)
-    return value
-
-
-def _networks(name: str, value: str) -> tuple[str, ...]:
-    networks = tuple(network.strip() for network in value.split(",") if network.strip())
-    try:
-        for network in networks:
-            ipaddress.ip_network(network)
-    except ValueError:
-        raise ConfigError("must be a list of networks", variable=PREFIX + name.upper(), value=value) from None
-    return networks
-
-
-def _folder(_name: str, value: str) -> Path:
-    return Path(value)
-
-
-def _states(_name: str, value: str) -> tuple[str, ...]:
-    return tuple(state.strip().upper() for state in value.split(",") if state.strip())
-
-
-def _path(name: str, value: str) -> str:
-    if not PATH.fullmatch(value):
-        raise ConfigError("must be a path such as /graphql", variable=PREFIX + name.upper(), value=value)
-    return value
-
-
-def _hashes(name: str, value: str) -> tuple[str, ...]:
-    given = tuple(one.strip() for one in value.split(",") if one.strip())
-    for one in given:
-        found = HASH.fullmatch(one)
-        if found is None or found[1] not in OPERATION_NAMES:
-            names = ", ".join(OPERATION_NAMES)
-            problem = f"{one!r} must have the form {OPERATION_NAMES[0]}=<64 hex digits> with one of {names}"
-            raise ConfigError(problem, variable=PREFIX + name.upper())
-    return given
-
-
-_READERS = {
-    "upstream": _text,
-    "data_dir": _folder,
-    "store": _bucket,
-    "states": _states,
-    "fetch_every": _seconds,
-    "fetch_batches": _number,
-    "dark_rounds": _number,
-    "discover_every": _seconds,
-    "analyse_every": _seconds,
-    "derive_pause": _seconds,
-    "miss_threshold": _number,
-    "confirmations": _number,
-    "retry_first": _seconds,
-    "lease": _seconds,
-    "payload_bytes": _number,
-    "keep_days": _number,
-    "keep_last": _number,
-    "sweep_every": _seconds,
-    "orphan_age": _seconds,
-    "images": _truth,
-    "image_bytes": _number,
-    "image_every": _seconds,
-    "image_networks": _networks,
-    "page_pause": _seconds,
-    "backoff": _seconds,
-    "stores_path": _path,
-    "menus_path": _path,
-    "hashes": _hashes,
-    "schedules": _truth,
-    "routes_every": _seconds,
-    "forbidden_limit": _limit,
-    "route_pause": _seconds,
-    "block_first": _seconds,
-    "host_rate": _rate,
-    "store_rate": _rate,
-    "breaker_failures": _number,
-    "breaker_seconds": _seconds,
-    "longest_retry_after": _seconds,
-}
-_FIELDS = tuple(_READERS)
+def _description(hint: Any) -> str:
+    described = next((each for each in (hint, *get_args(hint)) if hasattr(each, "__metadata__")), None)
+    return described.__metadata__[0].description if described else "yes or no"

@@ -99,11 +99,13 @@ async def test_document_too_large_to_parse_is_still_returned(http: httpx2.AsyncC
     large = b'{"a": "' + os.urandom(17 * MEBIBYTE).hex().encode() + b'"}'
     payload = shop.payload(store, large)
 
+    shop.payload(store, b"{}", hour=1)
+
     data = await http.get(f"/api/payloads/{payload}/data")
-    query = await http.get(f"/api/payloads/store/{store}/query")
+    diff = await http.get(f"/api/payloads/store/{store}/diff")
 
     assert data.content == large
-    assert (query.status_code, query.json()["type"]) == (409, "urn:rolecall:payload-too-large")
+    assert (diff.status_code, diff.json()["type"]) == (409, "urn:rolecall:payload-too-large")
 
 
 async def test_disconnecting_client_releases_its_file_and_connection(server: str, shop: Any) -> None:

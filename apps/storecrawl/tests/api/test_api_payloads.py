@@ -21,8 +21,8 @@ UNKNOWN = {
     "/api/payloads/store/404": "store-not-found",
     "/api/payloads/store/404/latest": "payload-not-found",
     "/api/payloads/store/404/diff": "payload-not-found",
-    "/api/payloads/store/404/query": "payload-not-found",
-    "/api/payloads/store/404/aggregate": "payload-not-found",
+    "/api/payloads/store/404/query": "store-not-found",
+    "/api/payloads/store/404/aggregate": "store-not-found",
     "/api/stores/404": "store-not-found",
 }
 PATHS_WITH_IDS = ["/api/payloads/{}", "/api/payloads/{}/data", "/api/payloads/store/{}/query", "/api/stores/{}"]

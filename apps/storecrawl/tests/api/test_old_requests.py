@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +128,11 @@ def app(tmp_path: Path) -> App:
 
 
 @pytest.fixture
-def places(
+async def places(
     http: httpx2.AsyncClient,
     app: App,
     shop: Any,
-    make_document: Callable[..., Any],
+    apply: Callable[..., Awaitable[int]],
     connection: psycopg.Connection[Any],
 ) -> dict[str, int]:
     store, other = shop.store(), shop.store()
@@ -142,8 +142,8 @@ def places(
     return {
         "store": store,
         "other": other,
-        "older": shop.payload(store, make_document(a={})),
-        "payload": shop.payload(store, make_document(a={}, b={}), hour=4),
+        "older": await apply(store, 0, a={}),
+        "payload": await apply(store, 4, a={}, b={}),
         "task": task,
         "schedule": schedule,
     }

@@ -1,32 +1,19 @@
-"""Images of several kinds, and a local server with configurable responses."""
+"""A local server with configurable responses."""
 
 from __future__ import annotations
 
 import asyncio
-import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
 import uvicorn
-from PIL import Image
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from storecrawl.demo.upstream.local import _listener
 from storecrawl.egress import Egress, EgressOptions
-
-
-@pytest.fixture
-def picture() -> Callable[..., bytes]:
-
-    def make(kind: str = "PNG", size: tuple[int, int] = (60, 40), colour: str = "red") -> bytes:
-        buffer = io.BytesIO()
-        Image.new("RGB", size, colour).save(buffer, kind)
-        return buffer.getvalue()
-
-    return make
 
 
 class Site:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -39,20 +38,6 @@ async def test_payload_shows_the_start_of_its_document_and_a_full_link(http: htt
     assert ("&#34;first&#34;: 1" in page, "&#34;last&#34;: 1" in page) == (True, False)
     assert f'href="/api/payloads/{payload}/data"' in page
     assert len(page) < 4 * SHOWN_BYTES
-
-
-async def test_payload_shows_its_products_by_category_or_brand(
-    http: httpx2.AsyncClient, shop: Any, make_document: Callable[..., dict[str, Any]]
-) -> None:
-    kite, none = {"brandName": "Kite", "recPrices": [10]}, {"type": "Edible", "recPrices": [30]}
-    payload = shop.payload(shop.store(), make_document(a=kite, b={**kite, "recPrices": [20]}, c=none))
-
-    by_category = (await http.get(f"/payloads/{payload}")).text
-    by_brand = (await http.get(f"/payloads/{payload}?by=brand")).text
-
-    assert by_category.index(">flower<") < by_category.index(">edibles<")
-    assert by_brand.index(">Kite<") < by_brand.index(">none<")
-    assert "$10.00 – $20.00" in by_category
 
 
 async def test_payload_with_a_missing_file_still_has_its_page(http: httpx2.AsyncClient, shop: Any) -> None:

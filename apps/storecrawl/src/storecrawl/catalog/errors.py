@@ -3,7 +3,6 @@
 CatalogError
 ├── UnknownStore      no such store, or it must not be crawled
 ├── UnknownProduct    no such product
-├── UnknownImage      no such image, or it was never fetched
 ├── UnknownLocation   no such location
 ├── LocationRefused   the location's status does not allow the decision
 ├── UnknownPayload    no such payload, or it is of another store
@@ -63,14 +62,6 @@ class UnknownBrand(CatalogError):
     def __init__(self, brand_id: int) -> None:
         super().__init__(f"no brand {brand_id}")
         self.brand_id = brand_id
-
-
-class UnknownImage(CatalogError):
-    """No such image, or it was never fetched."""
-
-    def __init__(self, image_id: int) -> None:
-        super().__init__(f"no image {image_id}")
-        self.image_id = image_id
 
 
 class UnknownPayload(CatalogError):

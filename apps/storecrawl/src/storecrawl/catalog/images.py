@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Any
 
-from psycopg.rows import class_row, dict_row, scalar_row
+from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.errors import UnknownImage
 from storecrawl.catalog.sql import IMAGES
 from storecrawl.statements import Connection, execute, fetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueImage:
-    """An image to fetch; `path`, `sha256` and `etag` describe the stored copy, if there is one."""
+    """An image to fetch, with the store and product after which its file is named."""
 
     id: int
     url: str
     tries: int
-    path: str | None
-    sha256: str | None
-    etag: str | None
     state: str | None
     store_id: int
     store_name: str
@@ -34,15 +29,12 @@ class DueImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredImage:
-    """A fetched image. Dimensions are in pixels, `size` is in bytes."""
+    """The copy of a fetched image; `size` is in bytes."""
 
     id: int
     path: str
     sha256: str
-    content_type: str
     size: int
-    width: int
-    height: int
 
 
 async def note_images(connection: Connection, store_id: int) -> bool:
@@ -56,34 +48,17 @@ async def due_images(connection: Connection, store_id: int, *, limit: int) -> li
     return await fetch(connection, IMAGES.due_images, {"store_id": store_id, "limit": limit}, class_row(DueImage))
 
 
-async def store_image(connection: Connection, image: StoredImage, *, etag: str | None, again: timedelta) -> None:
-    """Record a fetched image; it is checked again later."""
-    row = {field.name: getattr(image, field.name) for field in fields(image)}
-    await execute(connection, IMAGES.store_image, {**row, "etag": etag, "again": again})
+async def store_image(connection: Connection, image: StoredImage) -> None:
+    """Record a fetched image. It is never fetched again."""
+    await execute(connection, IMAGES.store_image, asdict(image))
 
 
 async def postpone_image(
-    connection: Connection, image_id: int, *, tries: int, problem: str | None, again: timedelta | None
+    connection: Connection, image_id: int, *, tries: int, problem: str, again: timedelta | None
 ) -> None:
-    """Record why nothing new was fetched, and when to try again; None means never."""
+    """Record why an image was not fetched, and when to try again; None means never."""
     parameters = {"id": image_id, "tries": tries, "problem": problem, "again": again}
     await execute(connection, IMAGES.postpone_image, parameters)
-
-
-async def find_image(connection: Connection, image_id: int) -> StoredImage:
-    """Return a stored image. Raises UnknownImage."""
-    rows = await fetch(connection, IMAGES.image_by_id, {"image_id": image_id}, class_row(StoredImage))
-    if not rows:
-        raise UnknownImage(image_id)
-    return rows[0]
-
-
-async def images_of_products(connection: Connection, product_ids: Iterable[int]) -> dict[int, StoredImage]:
-    """Return the stored images of products, by product id; products without an image are left out."""
-    rows: list[dict[str, Any]] = await fetch(
-        connection, IMAGES.images_of_products, {"product_ids": list(product_ids)}, dict_row
-    )
-    return {row.pop("product_id"): StoredImage(**row) for row in rows}
 
 
 async def without_image(connection: Connection, paths: Sequence[str]) -> list[str]:

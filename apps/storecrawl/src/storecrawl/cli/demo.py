@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 from typer import Exit, Option
 
 from rolecall import ConfigError
-from rolecall.cli import complain
-from storecrawl.cli.commands import NAME
 from storecrawl.cli.connect import checked_address
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
-from storecrawl.demo.run import Cycle, StopRequested, run_cycle, run_on
-from storecrawl.demo.screen import screen_for
-
-INCOMPLETE = 1
-SIGNALLED = 128
 
 
 def demo(  # sizes: a command's flags
@@ -63,36 +55,10 @@ def demo(  # sizes: a command's flags
         data_dir=data_dir, stores=stores, seed=seed, upstream=upstream, database=database_url,
         failure_rate=failure_rate, once=once, processes=processes, slots=slots, step_seconds=step_seconds, api=api,
     )  # fmt: skip
-    raise Exit(_demo_once(options, as_json=as_json) if once else _demo_on(options))
+    if find_spec("graphql") is None:
+        problem = "this needs the extra `demo`, for its upstream (graphql is missing): pip install 'storecrawl[demo]'"
+        raise ConfigError(problem, variable="storecrawl[demo]")
+    # Imported here, because it needs the extra.
+    from storecrawl.cli.demo_runs import demo_on, demo_once  # noqa: PLC0415
 
-
-def _demo_once(options: DemoOptions, *, as_json: bool) -> int:
-    try:
-        with screen_for(options, quiet=as_json) as screen:
-            cycle = run_cycle(options, screen)
-    except StopRequested as end:
-        return SIGNALLED + end.number
-    print(json.dumps(cycle.summary()) if as_json else _summary(cycle))
-    if cycle.api and not as_json and sys.stdout.isatty():
-        print("The dashboard has stopped with the cycle; without --once, both run until Ctrl-C.")
-    for problem in cycle.problems:
-        complain(NAME, problem, INCOMPLETE)
-    return INCOMPLETE if cycle.problems else 0
-
-
-def _demo_on(options: DemoOptions) -> int:
-    try:
-        with screen_for(options, quiet=False) as screen:
-            run_on(options, screen)
-    except StopRequested:
-        print(f"Stopped. All data is in {options.data_dir}; the next demo there continues.")
-    return 0
-
-
-def _summary(cycle: Cycle) -> str:
-    figures = cycle.figures
-    return (
-        f"{figures.stores:,} stores, {figures.payloads:,} payloads, {figures.products:,} products with"
-        f" {figures.variants:,} variants, {figures.snapshots:,} snapshots; {figures.ended_tasks:,} tasks,"
-        f" {figures.failed_tasks:,} of them failed; {cycle.seconds:.1f} seconds"
-    )
+    raise Exit(demo_once(options, as_json=as_json) if once else demo_on(options))

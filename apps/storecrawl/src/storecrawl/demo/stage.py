@@ -199,8 +199,6 @@ class Stage:
             discover_every=4 * options.step_seconds,
             analyse_every=options.step_seconds,
             derive_pause=1.0,
-            images=True,
-            image_networks=(f"{LOOPBACK}/32",),
             # A local upstream needs no rate limits.
             page_pause=0.001,
             backoff=0.05,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Final
 
 import httpx2
@@ -15,17 +14,9 @@ from storecrawl.images.errors import ImageRefused, ImageUnavailable
 MOST_REDIRECTS = 3
 TIMEOUT = 20.0
 ACCEPT = "image/webp,image/png,image/jpeg,image/gif"
-NOT_MODIFIED, FORBIDDEN, SERVER_ERRORS = 304, 403, 500
+FORBIDDEN, SERVER_ERRORS = 403, 500
 # Statuses that are temporary.
 PASSING: Final = {401, 403, 408, 425, 429}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedImage:
-    """The response; `content` is None if the image has not changed."""
-
-    content: bytes | None
-    etag: str | None
 
 
 class ImageClient:
@@ -37,22 +28,22 @@ class ImageClient:
         self._max_bytes = max_bytes
         self._timeout = timeout
 
-    async def fetch(self, url: str, *, etag: str | None = None) -> FetchedImage:
-        """Fetch an image, unless it still has this etag. Raises ImageRefused, ImageUnavailable, HeldBack."""
+    async def fetch(self, url: str) -> bytes:
+        """Return an image's bytes. Raises ImageRefused, ImageUnavailable, HeldBack."""
         try:
             target = httpx2.URL(url)
             for _ in range(MOST_REDIRECTS + 1):
-                answer = await self._request(target, etag)
-                if isinstance(answer, FetchedImage):
+                answer = await self._request(target)
+                if isinstance(answer, bytes):
                     return answer
                 target = target.join(answer)
         except httpx2.InvalidURL as error:
             raise ImageRefused("its address cannot be read") from error
         raise ImageRefused(f"more than {MOST_REDIRECTS} redirects")
 
-    async def _request(self, target: httpx2.URL, etag: str | None) -> FetchedImage | str:
+    async def _request(self, target: httpx2.URL) -> bytes | str:
         place = await self._addresses.check(target)
-        headers = {"Accept": ACCEPT, **place.headers, **({"If-None-Match": etag} if etag else {})}
+        headers = {"Accept": ACCEPT, **place.headers}
         async with self._egress.visit(place.host) as visit:
             session = await visit.ready()
             request = session.http.build_request("GET", place.url, headers=headers, extensions=dict(place.extensions))
@@ -66,14 +57,12 @@ class ImageClient:
                 await visit.record_send_failure(failure_of(error, session.route))
                 raise ImageUnavailable(f"no response ({type(error).__name__})") from error
 
-    async def _answer(self, visit: Visit, response: httpx2.Response) -> FetchedImage | str:
+    async def _answer(self, visit: Visit, response: httpx2.Response) -> bytes | str:
         try:
             await _report(visit, response.status_code)
             if response.has_redirect_location:
                 return response.headers["location"]
-            if response.status_code == NOT_MODIFIED:
-                return FetchedImage(content=None, etag=response.headers.get("etag"))
-            return FetchedImage(content=await self._read(response), etag=response.headers.get("etag"))
+            return await self._read(response)
         finally:
             await response.aclose()
 

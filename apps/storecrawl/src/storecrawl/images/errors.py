@@ -2,8 +2,7 @@
 
 ImageError
 ├── ImageRefused      never usable: not an image, too large, a forbidden address, not found
-├── ImageUnavailable  could not be fetched this time
-└── ImageGone         the stored file is missing or was modified
+└── ImageUnavailable  could not be fetched this time
 """
 
 from __future__ import annotations
@@ -19,7 +18,3 @@ class ImageRefused(ImageError):
 
 class ImageUnavailable(ImageError):
     """A retry may help."""
-
-
-class ImageGone(ImageError):
-    """The stored file is missing or damaged."""

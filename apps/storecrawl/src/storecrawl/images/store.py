@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from storecrawl.images.errors import ImageGone, ImageUnavailable
-from storecrawl.storage import ObjectExists, Storage, StorageError, StorageUnreachable, old_objects
+from storecrawl.images.errors import ImageUnavailable
+from storecrawl.storage import ObjectExists, Storage, StorageError, old_objects
 
 IMAGE_NAME = re.compile(r"[0-9]+(?:-[a-z0-9-]+)?_[0-9a-f]{16}\.(?:jpg|png|webp|gif)")
 WORD = 40
@@ -51,22 +51,6 @@ class ImageStore:
         except StorageError as error:
             raise ImageUnavailable(f"it could not be stored: {error.reason}") from error
         return path, sha256
-
-    def read(self, path: str, sha256: str) -> bytes:
-        """Return the verified image. Raises ImageGone, ImageUnavailable."""
-        try:
-            opened = self._storage.open(path)
-            try:
-                content = b"".join(opened.pieces())
-            finally:
-                opened.close()
-        except StorageUnreachable as error:
-            raise ImageUnavailable(error.reason) from error
-        except StorageError as error:
-            raise ImageGone(error.reason) from error
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise ImageGone("its checksum differs from that of the stored image")
-        return content
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
         """Yield the paths of images that are older, in batches. Those without a row are orphans."""

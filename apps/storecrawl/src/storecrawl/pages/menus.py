@@ -11,7 +11,6 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Depends, Request
 
 from storecrawl.catalog import MenuDiff, StoredPayload, diff_payloads
-from storecrawl.catalog.menu_query import GroupBy, MenuGroup, aggregate, rows_of
 from storecrawl.serving.resources import HasResources, Resources, shared_object
 
 K = TypeVar("K", bound=Hashable)
@@ -19,7 +18,6 @@ V = TypeVar("V")
 
 # The largest comparisons take some megabytes.
 MOST_DIFFS = 8
-MOST_GROUPS = 64
 
 
 class Recent(Generic[K, V]):
@@ -43,12 +41,11 @@ class MenuCaches:
     """A server's cached results; payloads are identified by their checksum."""
 
     diffs: Recent[tuple[str, str], MenuDiff] = field(default_factory=lambda: Recent(MOST_DIFFS))
-    groups: Recent[tuple[str, GroupBy], list[MenuGroup]] = field(default_factory=lambda: Recent(MOST_GROUPS))
 
 
 @dataclass(frozen=True, slots=True)
 class Menus:
-    """Comparisons and totals of menus. Raises RequestRefused if a file was modified."""
+    """Comparisons of menus. Raises RequestRefused if a file was modified."""
 
     caches: MenuCaches
     resources: Resources
@@ -60,14 +57,6 @@ class Menus:
             return await asyncio.to_thread(diff_payloads, before, after)
 
         return await self.caches.diffs.get((earlier.sha256, later.sha256), compare)
-
-    async def groups(self, payload: StoredPayload, group_by: GroupBy) -> list[MenuGroup]:
-        """Return a menu's totals by brand or category, the largest group first."""
-
-        async def sum_up() -> list[MenuGroup]:
-            return aggregate(rows_of(await self.resources.menu(payload)), group_by)
-
-        return await self.caches.groups.get((payload.sha256, group_by), sum_up)
 
 
 async def _menus(request: Request, resources: HasResources) -> Menus:

@@ -21,8 +21,7 @@ from rolecall.web import (
     position,
 )
 from storecrawl.catalog import StoredPayload, list_payloads, store_names
-from storecrawl.catalog.menu_query import GroupBy, MenuGroup
-from storecrawl.pages.menus import HasMenus, Menus
+from storecrawl.pages.menus import HasMenus
 from storecrawl.pages.plots import size_plot
 from storecrawl.pages.query import ChosenId, Cursor, address_builder
 from storecrawl.payloads import OpenedPayload
@@ -34,7 +33,6 @@ router = Pages()
 PAYLOADS = 50
 PLOTTED = 200
 SHOWN_BYTES = 50_000
-GROUPS = 20
 # A string is one token, even if it was cut; white space between tokens is dropped.
 PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 STEP: Final = "  "
@@ -72,10 +70,8 @@ async def list_all(view: Reading, connects: Connects, store: ChosenId = None, cu
 
 
 @router.get("/payloads/{payload_id:int}")
-async def show(
-    payload_id: PathId, view: Reading, connects: Connects, menus: HasMenus, by: GroupBy = GroupBy.CATEGORY
-) -> Response:
-    """Show a crawl payload's metadata, its contents, and the beginning of its document."""
+async def show(payload_id: PathId, view: Reading, connects: Connects, menus: HasMenus) -> Response:
+    """Show a crawl payload's metadata and the beginning of its document."""
     payload = await payload_of(connects, payload_id)
     store = await store_of(connects, payload.store_id)
     async with connects() as connection:
@@ -86,9 +82,6 @@ async def show(
         store=store,
         earlier=earlier[0] if earlier else None,
         preview=await _preview(payload, menus.resources),
-        contents=await _groups(payload, menus, by),
-        by=by,
-        most_groups=GROUPS,
         shown=SHOWN_BYTES,
     )
 
@@ -103,14 +96,6 @@ async def replay(payload_id: PathId, view: Operating, connects: Connects) -> Res
     return view.done(
         f"Task {stored.id} {'was already enqueued to apply' if stored.deduplicated else 'applies'} this payload again."
     )
-
-
-async def _groups(payload: StoredPayload, menus: Menus, by: GroupBy) -> list[MenuGroup]:
-    try:
-        return await menus.groups(payload, by)
-    except RequestRefused:
-        # A problem with the file is shown instead of the document; a document that is not a menu has no groups.
-        return []
 
 
 async def _preview(payload: StoredPayload, resources: Resources) -> Preview:

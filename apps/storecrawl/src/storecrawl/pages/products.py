@@ -8,14 +8,12 @@ from rolecall.web import Connects, Pages, PathId, Reading, position, write_curso
 from storecrawl.catalog import (
     ProductFilter,
     find_product,
-    images_of_products,
     list_products,
     product_details,
     product_history,
     product_variants,
 )
 from storecrawl.catalog.normalize import NO_DETAILS, Availability
-from storecrawl.pages.pictures import LARGE, SMALL, Picture, pictures_of
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_builder
 from storecrawl.serving.lookup import store_of
@@ -44,7 +42,6 @@ async def list_all(  # sizes: the filters of the list
     return view.page(
         "storecrawl/products/list.html",
         products=found.items,
-        pictures=await pictures_of(connects, [product.id for product in found.items], box=SMALL),
         store=chosen,
         availabilities=list(Availability),
         chosen={"text": text or "", "availability": availability or ""},
@@ -63,11 +60,9 @@ async def show(product_id: PathId, view: Reading, connects: Connects) -> Respons
             variants = await product_variants(connection, product_id)
             details = await product_details(connection, product_id)
             history = await product_history(connection, product_id)
-            image = (await images_of_products(connection, [product_id])).get(product_id)
     return view.page(
         "storecrawl/products/show.html",
         product=product,
-        picture=Picture.scaled(image, LARGE) if image else None,
         details=details,
         tells_more=details != NO_DETAILS,
         variants=variants,

@@ -32,7 +32,6 @@ from storecrawl.catalog import (
     store_figures,
 )
 from storecrawl.catalog.normalize import Availability
-from storecrawl.pages.pictures import SMALL, pictures_of
 from storecrawl.pages.plots import size_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenState, ChosenYes, Cursor, SearchedText, address_builder
 from storecrawl.roles.crawler import store_key
@@ -123,7 +122,6 @@ async def show(  # sizes: the filters of the page's products
         products=products.items,
         categories=categories,
         refused=refused,
-        pictures=await pictures_of(connects, [product.id for product in products.items], box=SMALL),
         next_cursor=write_cursor(products.reached) if products.reached else None,
         cursor=cursor,
         availabilities=list(Availability),

@@ -1,4 +1,4 @@
-"""image_fetch: fetch, check and store the images of a store's products."""
+"""image_fetch: keep copies of the images of a store's products."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 from rolecall import App, Context, NewTask
 from storecrawl.catalog import DueImage, StoredImage, due_images, postpone_image, store_image
 from storecrawl.egress import HeldBack
-from storecrawl.images import ImageLimits, ImagePlace, ImageRefused, ImageUnavailable, inspect
+from storecrawl.images import ImagePlace, ImageRefused, ImageUnavailable, suffix_of
 from storecrawl.roles.crawler import Crawler
 
 Connection = psycopg.AsyncConnection[Any]
@@ -23,24 +23,13 @@ FIRST_AGAIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _NewImage:
-    image: StoredImage
-    etag: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _UnchangedImage:
-    image_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _FailedImage:
     due: DueImage
     problem: str
     is_permanent: bool
 
 
-_Outcome = _NewImage | _UnchangedImage | _FailedImage | HeldBack
+_Outcome = StoredImage | _FailedImage | HeldBack
 
 
 def add_image_fetch(app: App, crawler: Crawler) -> None:
@@ -49,7 +38,7 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
     @app.task(role="image_fetch", key="images:{store_id}")
     async def image_fetch(ctx: Context, store_id: int) -> dict[str, int]:
         """Fetch a store's due images, several at once. A failed image does not fail the task."""
-        counts = {"kept": 0, "same": 0, "failed": 0}
+        counts = {"kept": 0, "failed": 0}
         while True:
             ctx.check()
             async with ctx.transaction() as tx:
@@ -59,7 +48,7 @@ def add_image_fetch(app: App, crawler: Crawler) -> None:
             outcomes = await asyncio.gather(*(_fetch(crawler, each) for each in due))
             async with ctx.transaction() as tx:
                 for outcome in outcomes:
-                    await _record(tx, crawler, outcome, counts)
+                    await _record(tx, outcome, counts)
             held_back = [outcome for outcome in outcomes if isinstance(outcome, HeldBack)]
             if held_back:
                 raise held_back[0]
@@ -72,20 +61,17 @@ def image_task(store_id: int) -> NewTask:
 
 async def _fetch(crawler: Crawler, due: DueImage) -> _Outcome:
     try:
-        answer = await crawler.images.fetch(due.url, etag=due.etag if due.path else None)
-        if answer.content is None:
-            return _UnchangedImage(image_id=due.id)
-        image = await crawler.run_in_thread(_store, crawler, due, answer.content)
+        content = await crawler.images.fetch(due.url)
+        return await crawler.run_in_thread(_store, crawler, due, content)
     except HeldBack as held_back:
         return held_back
     except (ImageRefused, ImageUnavailable) as error:
         is_permanent = isinstance(error, ImageRefused) or due.tries + 1 >= MOST_TRIES
         return _FailedImage(due=due, problem=str(error), is_permanent=is_permanent)
-    return _NewImage(image=image, etag=answer.etag)
 
 
 def _store(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
-    facts = inspect(content, ImageLimits(max_bytes=crawler.settings.image_bytes))
+    suffix = suffix_of(content)
     place = ImagePlace(
         state=due.state,
         store_id=due.store_id,
@@ -94,27 +80,15 @@ def _store(crawler: Crawler, due: DueImage, content: bytes) -> StoredImage:
         product_id=due.product_id,
         product_name=due.product_name,
     )
-    path, sha256 = crawler.image_files.write(place, content, facts.suffix)
-    return StoredImage(
-        id=due.id,
-        path=path,
-        sha256=sha256,
-        content_type=facts.content_type,
-        size=len(content),
-        width=facts.width,
-        height=facts.height,
-    )
+    path, sha256 = crawler.image_files.write(place, content, suffix)
+    return StoredImage(id=due.id, path=path, sha256=sha256, size=len(content))
 
 
-async def _record(tx: Connection, crawler: Crawler, outcome: _Outcome, counts: dict[str, int]) -> None:
-    again = timedelta(seconds=crawler.settings.image_every)
+async def _record(tx: Connection, outcome: _Outcome, counts: dict[str, int]) -> None:
     match outcome:
-        case _NewImage():
+        case StoredImage():
             counts["kept"] += 1
-            await store_image(tx, outcome.image, etag=outcome.etag, again=again)
-        case _UnchangedImage():
-            counts["same"] += 1
-            await postpone_image(tx, outcome.image_id, tries=0, problem=None, again=again)
+            await store_image(tx, outcome)
         case _FailedImage():
             counts["failed"] += 1
             tries = outcome.due.tries + 1

@@ -208,26 +208,22 @@ create table storecrawl.images (
     problem      text,
     path         text unique,
     sha256       text,
-    content_type text,
     size         bigint,
-    width        integer,
-    height       integer,
-    etag         text,
     fetched_at   timestamptz,
 
     constraint one_image_per_url unique (url),
     constraint a_url_is_short check (octet_length(url) <= 2000),
     constraint tries_are_counted check (tries >= 0),
     constraint path_stays_below_its_root check (path !~ '(^/|(^|/)\.\.(/|$))'),
-    constraint kept_says_what check
-        (num_nulls(path, sha256, content_type, size, width, height, fetched_at) in (0, 7))
+    constraint kept_says_what check (num_nulls(path, sha256, size, fetched_at) in (0, 4))
 ) with (fillfactor = 80);
 
 comment on table storecrawl.images is
-    'One row per address of a product image, shared by all products with it. Rows are never deleted.';
+    'One row per address of a product image, shared by all products with it, if copies of images are kept. Rows '
+    'are never deleted.';
 comment on column storecrawl.images.store_id is
     'The store of the first product with the image. Its tasks fetch the image.';
-comment on column storecrawl.images.due_at is 'The time of the next fetch or check. Null if none is due.';
+comment on column storecrawl.images.due_at is 'The time of the next attempt. Null if none is due.';
 comment on column storecrawl.images.problem is 'The error of the last attempt. Null after a success.';
 
 create index due_images_by_store on storecrawl.images (store_id, due_at, id) where due_at is not null;

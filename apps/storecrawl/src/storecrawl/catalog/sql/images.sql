@@ -1,20 +1,3 @@
--- name: image_by_id
--- returns: a stored image
-select id, path, sha256, content_type, size, width, height
-from storecrawl.images
-where id = %(image_id)s
-    and path is not null
-
-
--- name: images_of_products
--- returns: the stored image of each of these products that has one
-select product.id as product_id, image.id, image.path, image.sha256, image.content_type, image.size, image.width, image.height
-from storecrawl.products as product
-join storecrawl.images as image on image.url = product.image_url
-where product.id = any(%(product_ids)s)
-    and image.path is not null
-
-
 -- name: paths_without_image
 -- returns: the paths that no image's row names
 select path
@@ -44,7 +27,7 @@ select exists (select from noted)
 -- name: due_images
 -- returns: due images of a store
 select
-    image.id, image.url, image.tries, image.path, image.sha256, image.etag,
+    image.id, image.url, image.tries,
     store.state, store.id as store_id, store.name as store_name,
     product.brand, product.id as product_id, product.name as product_name
 from storecrawl.images as image
@@ -57,25 +40,21 @@ limit %(limit)s
 
 
 -- name: store_image
--- Record a fetched image and when to check it again.
+-- Record the copy of a fetched image, which is not fetched again.
 -- returns: nothing
 update storecrawl.images
-set due_at = clock_timestamp() + %(again)s::interval,
+set due_at = null,
     tries = 0,
     problem = null,
     path = %(path)s,
     sha256 = %(sha256)s,
-    content_type = %(content_type)s,
     size = %(size)s,
-    width = %(width)s,
-    height = %(height)s,
-    etag = %(etag)s,
     fetched_at = clock_timestamp()
 where id = %(id)s
 
 
 -- name: postpone_image
--- Record why nothing new was fetched, if nothing was, and when to try again, if ever.
+-- Record why an image was not fetched, and when to try again, if ever.
 -- returns: nothing
 update storecrawl.images
 set due_at = clock_timestamp() + %(again)s::interval,
