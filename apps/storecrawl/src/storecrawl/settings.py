@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from rolecall import ConfigError
-from storecrawl.upstream.operations import OPERATIONS
+from storecrawl.platforms.dutchie.operations import OPERATIONS
 
 PREFIX = "STORECRAWL_"
 PATH = re.compile(r"(?:/[0-9A-Za-z_.-]+)+")

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.dutchie import MenuMode, RawPage, write_raw_pages
 
 from apps.storecrawl.tests.conftest import Shop
 

@@ -13,7 +13,7 @@ import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Recorder, TurnTooFar
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
-from storecrawl.upstream import RateLimited, Unavailable, UpstreamClient
+from storecrawl.platforms.dutchie import RateLimited, Unavailable, UpstreamClient
 
 from .conftest import QUICK, Book
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.dutchie import MenuMode, RawPage, write_raw_pages
 
 CORPUS = """<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'"{{7*7}}&amp;</textarea>"""
 HOSTILE_ANSWER = write_raw_pages(

@@ -7,7 +7,7 @@ from html import unescape
 from typing import Any
 
 import httpx2
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.dutchie import MenuMode, RawPage, write_raw_pages
 
 ANSWER = RawPage(
     pricing_type="med", mode=MenuMode.FULL, number=3, status=200, content_type="text/html", body=b"<h1>over here</h1>"

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.world import World
+from storecrawl.platforms.dutchie import RawPage, menu_of, read_raw_pages
 from storecrawl.settings import CrawlSettings
-from storecrawl.upstream import RawPage, menu_of, read_raw_pages
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
 from rolecall import NewTask

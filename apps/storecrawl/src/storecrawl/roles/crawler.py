@@ -13,9 +13,9 @@ from rolecall import ConfigError, Workplace
 from storecrawl.egress import Egress, EgressOptions, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
 from storecrawl.payloads import Limits, PayloadStore
+from storecrawl.platforms.dutchie import ClientOptions, UpstreamClient
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage.locate import open_storage
-from storecrawl.upstream import ClientOptions, UpstreamClient
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -25,11 +25,11 @@ from storecrawl.catalog.discovery import (
     promote_locations,
     settle_entry,
 )
+from storecrawl.platforms.dutchie import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
 from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.fetch_archive import Connection, archive_answer
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import covered_states, first_crawl
-from storecrawl.upstream import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
 
 NETWORK_RETRIES = 5
 LONGEST_WAIT = 30.0

@@ -21,9 +21,9 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.discovery import AnswerKind, record_answer
 from storecrawl.payloads import PayloadError, WrittenPayload
+from storecrawl.platforms.dutchie import FetchedMenu, RawPage, write_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import CrawlStore
-from storecrawl.upstream import FetchedMenu, RawPage, write_raw_pages
 
 Connection = psycopg.AsyncConnection[Any]
 CLIENT_ERRORS = 400

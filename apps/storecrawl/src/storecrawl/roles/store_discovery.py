@@ -27,9 +27,9 @@ from storecrawl.catalog.discovery import (
     note_state_failed,
     promote_locations,
 )
+from storecrawl.platforms.dutchie import City, UpstreamFailure
 from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.fetch_archive import Connection, archive_answer
-from storecrawl.upstream import City, UpstreamFailure
 
 Report = dict[str, Any]
 Note = Callable[[Connection, str], Awaitable[None]]

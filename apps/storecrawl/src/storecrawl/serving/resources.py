@@ -14,9 +14,9 @@ from rolecall.web import Mounted, RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.platforms.dutchie import RawPage, read_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems
-from storecrawl.upstream import RawPage, read_raw_pages
 
 # A parsed document takes about ten times its size; the product of the two limits the memory of all
 # requests.

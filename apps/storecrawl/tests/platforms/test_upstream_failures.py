@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.upstream import (
+from storecrawl.platforms.dutchie import (
     Blocked,
     ForeignRedirect,
     Kind,

@@ -15,7 +15,8 @@ from typing import Any
 import httpx2
 
 from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, failure_of, read_body
-from storecrawl.upstream.errors import (
+from storecrawl.platforms.dutchie.options import ClientOptions
+from storecrawl.platforms.errors import (
     Blocked,
     ForbiddenUrl,
     ForeignRedirect,
@@ -27,7 +28,6 @@ from storecrawl.upstream.errors import (
     Untrusted,
     UpstreamFailure,
 )
-from storecrawl.upstream.options import ClientOptions
 
 MOST_REDIRECTS = 3
 FORBIDDEN, PROXY_WANTS_CREDENTIALS = 403, 407

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from storecrawl.upstream.client import UpstreamClient
-from storecrawl.upstream.errors import (
+from storecrawl.platforms.dutchie.client import UpstreamClient
+from storecrawl.platforms.dutchie.menu import FetchedMenu, Kind, menu_of
+from storecrawl.platforms.dutchie.options import ClientOptions, MenuMode
+from storecrawl.platforms.dutchie.records import City, Geometry, Location, PlatformStore
+from storecrawl.platforms.dutchie.resolution import Resolution, Way, slug_of
+from storecrawl.platforms.errors import (
     Blocked,
     ForbiddenUrl,
     ForeignRedirect,
@@ -20,11 +24,7 @@ from storecrawl.upstream.errors import (
     UpstreamError,
     UpstreamFailure,
 )
-from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
-from storecrawl.upstream.options import ClientOptions, MenuMode
-from storecrawl.upstream.raw_pages import RawPage, read_raw_pages, write_raw_pages
-from storecrawl.upstream.records import City, Geometry, Location, PlatformStore
-from storecrawl.upstream.resolution import Resolution, Way, slug_of
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages, write_raw_pages
 
 __all__ = [
     "Blocked",

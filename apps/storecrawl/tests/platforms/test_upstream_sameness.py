@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.upstream import ClientOptions, MenuMode, RawPage, UpstreamClient
-from storecrawl.upstream import client as client_module
-from storecrawl.upstream.digests import Digests
-from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.pages import ListPage, page_in
+from storecrawl.platforms.dutchie import ClientOptions, MenuMode, RawPage, UpstreamClient
+from storecrawl.platforms.dutchie import client as client_module
+from storecrawl.platforms.dutchie.digests import Digests
+from storecrawl.platforms.dutchie.pages import ListPage, page_in
+from storecrawl.platforms.exchange import Reply
 
 from .conftest import QUICK, ClientFor
 

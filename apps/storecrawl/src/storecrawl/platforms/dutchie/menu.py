@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from storecrawl.upstream.errors import Truncated, UpstreamFailure
-from storecrawl.upstream.options import MenuMode
-from storecrawl.upstream.pages import ProductDocument, Walk, key_of, merge_documents, page_in
-from storecrawl.upstream.raw_pages import RawPage
-from storecrawl.upstream.replies import HashUnknown
+from storecrawl.platforms.dutchie.options import MenuMode
+from storecrawl.platforms.dutchie.pages import ProductDocument, Walk, key_of, merge_documents, page_in
+from storecrawl.platforms.dutchie.replies import HashUnknown
+from storecrawl.platforms.errors import Truncated, UpstreamFailure
+from storecrawl.platforms.raw_pages import RawPage
 
 SMALLEST_SHARE = 0.5
 SMALLEST_JUDGED = 20

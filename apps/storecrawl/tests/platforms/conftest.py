@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.upstream import ClientOptions, UpstreamClient
+from storecrawl.platforms.dutchie import ClientOptions, UpstreamClient
 
 SMALL_WORLD = UpstreamOptions(stores=12, seed=7, menu_median=120, menu_largest=400)
 QUICK = ClientOptions(backoff=0.01, page_pause=0.0)

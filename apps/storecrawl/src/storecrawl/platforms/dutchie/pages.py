@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from storecrawl.upstream.errors import Malformed, SchemaDrift
-from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.operations import PRODUCTS
-from storecrawl.upstream.options import ClientOptions, RetryRule
-from storecrawl.upstream.replies import root_of, root_without_bad_members
-from storecrawl.upstream.untrusted_json import Unread
+from storecrawl.platforms.dutchie.operations import PRODUCTS
+from storecrawl.platforms.dutchie.options import ClientOptions, RetryRule
+from storecrawl.platforms.dutchie.replies import root_of, root_without_bad_members
+from storecrawl.platforms.errors import Malformed, SchemaDrift
+from storecrawl.platforms.exchange import Reply
+from storecrawl.platforms.untrusted_json import Unread
 
 MEMBERS = "products"
 EXPECTED_FIELDS = (

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from storecrawl.upstream import ClientOptions, RateLimited, TooLarge, Unavailable
-from storecrawl.upstream.options import RetryRule
+from storecrawl.platforms.dutchie import ClientOptions, RateLimited, TooLarge, Unavailable
+from storecrawl.platforms.dutchie.options import RetryRule
 
 from .conftest import QUICK, ClientFor, Serve
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
-from storecrawl.upstream import (
+from storecrawl.platforms.dutchie import (
     FetchedMenu,
     Kind,
     MenuMode,

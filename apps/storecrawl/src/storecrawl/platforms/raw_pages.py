@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.options import MenuMode
+from storecrawl.platforms.dutchie.options import MenuMode
+from storecrawl.platforms.exchange import Reply
 
 NEW_LINE = b"\n"
 

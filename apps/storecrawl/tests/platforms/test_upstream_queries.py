@@ -19,8 +19,8 @@ from storecrawl.demo.upstream.answers import Answerer, GraphqlRequest
 from storecrawl.demo.upstream.queries import QueryStore
 from storecrawl.demo.upstream.schema import make_schema
 from storecrawl.demo.upstream.world import World
-from storecrawl.upstream import UpstreamClient
-from storecrawl.upstream.operations import OPERATIONS, PRODUCTS, STORES, Operation
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.dutchie.operations import OPERATIONS, PRODUCTS, STORES, Operation
 
 from .conftest import QUICK, SMALL_WORLD, ClientFor, Serve
 

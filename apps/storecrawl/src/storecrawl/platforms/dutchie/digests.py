@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storecrawl.fingerprint import fingerprint_of
-from storecrawl.upstream.menu import Kind
-from storecrawl.upstream.options import MenuMode
-from storecrawl.upstream.raw_pages import RawPage
+from storecrawl.platforms import exchange
+from storecrawl.platforms.dutchie.menu import Kind
+from storecrawl.platforms.dutchie.options import MenuMode
+from storecrawl.platforms.raw_pages import RawPage
 
 DIGEST_BYTES = 16
 Place = tuple[Kind, int]
@@ -30,7 +31,7 @@ class Digests:
 
     def of(self, answer: RawPage) -> str:
         """Return a response's digest, which includes its request."""
-        code = fingerprint_of(__package__)
+        code = f"{fingerprint_of(exchange.__package__)} {fingerprint_of(__package__)}"
         made_by = f"{code} {self.page_size} {self.page_cap} {self.dispensary_id} {answer.status}".encode()
         digest = hashlib.blake2b(made_by, digest_size=DIGEST_BYTES)
         digest.update(answer.body)

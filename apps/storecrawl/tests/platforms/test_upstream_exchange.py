@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from storecrawl.upstream import (
+from storecrawl.platforms.dutchie import (
     Blocked,
     ForbiddenUrl,
     ForeignRedirect,
@@ -22,7 +22,7 @@ from storecrawl.upstream import (
     UpstreamError,
     UpstreamFailure,
 )
-from storecrawl.upstream.exchange import seconds_of
+from storecrawl.platforms.exchange import seconds_of
 
 from .conftest import QUICK, ClientFor, Serve
 

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from storecrawl.upstream import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
-from storecrawl.upstream.options import RetryRule
-from storecrawl.upstream.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
-from storecrawl.upstream.untrusted_json import Unread
+from storecrawl.platforms.dutchie import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
+from storecrawl.platforms.dutchie.options import RetryRule
+from storecrawl.platforms.dutchie.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
+from storecrawl.platforms.untrusted_json import Unread
 
 from .conftest import QUICK
 

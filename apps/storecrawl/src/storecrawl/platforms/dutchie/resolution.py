@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from storecrawl.upstream.errors import NoEntryPoint, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.records import PlatformStore
+from storecrawl.platforms.dutchie.records import PlatformStore
+from storecrawl.platforms.errors import NoEntryPoint, UnknownStore, UpstreamError, UpstreamFailure
 
 MENU_PATH = re.compile(
     r"(?P<path>/(?:dispensary|embedded-menu|stores)/(?P<slug>[0-9A-Za-z][0-9A-Za-z_-]{0,99}))(?:/|$)"

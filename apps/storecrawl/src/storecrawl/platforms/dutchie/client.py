@@ -13,17 +13,17 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from storecrawl.egress import Egress, Visit
-from storecrawl.upstream.digests import Digests, Place, places_in
-from storecrawl.upstream.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.upstream.exchange import Exchange, Reply, checked_base, report_failure
-from storecrawl.upstream.menu import FetchedMenu, Kind, menu_of
-from storecrawl.upstream.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
-from storecrawl.upstream.options import ClientOptions, MenuMode, RetryRule
-from storecrawl.upstream.pages import FetchPage, ListPage, page_in, walk_twice_if_short
-from storecrawl.upstream.raw_pages import RawPage
-from storecrawl.upstream.records import City, PlatformStore, cities_of, stores_of
-from storecrawl.upstream.replies import HashUnknown, page_of_web, root_of
-from storecrawl.upstream.resolution import MenuPage, Resolution, resolve, slug_of
+from storecrawl.platforms.dutchie.digests import Digests, Place, places_in
+from storecrawl.platforms.dutchie.menu import FetchedMenu, Kind, menu_of
+from storecrawl.platforms.dutchie.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
+from storecrawl.platforms.dutchie.options import ClientOptions, MenuMode, RetryRule
+from storecrawl.platforms.dutchie.pages import FetchPage, ListPage, page_in, walk_twice_if_short
+from storecrawl.platforms.dutchie.records import City, PlatformStore, cities_of, stores_of
+from storecrawl.platforms.dutchie.replies import HashUnknown, page_of_web, root_of
+from storecrawl.platforms.dutchie.resolution import MenuPage, Resolution, resolve, slug_of
+from storecrawl.platforms.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
+from storecrawl.platforms.exchange import Exchange, Reply, checked_base, report_failure
+from storecrawl.platforms.raw_pages import RawPage
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -54,7 +54,7 @@ class _ComparedResponse(NamedTuple):
 
 
 class UpstreamClient:
-    """Client of one upstream. Methods raise the errors of `storecrawl.upstream.errors`, and HeldBack.
+    """Client of one upstream. Methods raise the errors of `storecrawl.platforms.errors`, and HeldBack.
 
         async with UpstreamClient("https://upstream.example") as client:
             menu = await client.menu((await client.store("some-slug")).id)

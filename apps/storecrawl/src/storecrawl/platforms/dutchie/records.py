@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from storecrawl.upstream.errors import SchemaDrift
-from storecrawl.upstream.operations import Operation
+from storecrawl.platforms.dutchie.operations import Operation
+from storecrawl.platforms.errors import SchemaDrift
 
 R = TypeVar("R", bound=msgspec.Struct)
 

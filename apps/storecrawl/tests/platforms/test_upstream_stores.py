@@ -6,7 +6,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
 from storecrawl.demo.upstream.options import UpstreamOptions
-from storecrawl.upstream import UnknownStore, UpstreamClient
+from storecrawl.platforms.dutchie import UnknownStore, UpstreamClient
 
 MANY = StoreDirectory(UpstreamOptions(stores=300)).open_until(0)
 

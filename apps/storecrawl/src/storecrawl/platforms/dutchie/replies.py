@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from storecrawl.upstream.errors import Blocked, Malformed, RateLimited, SchemaDrift, Unavailable, UpstreamError
-from storecrawl.upstream.exchange import Reply
-from storecrawl.upstream.operations import Operation
-from storecrawl.upstream.resolution import MenuPage
-from storecrawl.upstream.untrusted_json import NotJson, Unread, read_json, read_members
+from storecrawl.platforms.dutchie.operations import Operation
+from storecrawl.platforms.dutchie.resolution import MenuPage
+from storecrawl.platforms.errors import Blocked, Malformed, RateLimited, SchemaDrift, Unavailable, UpstreamError
+from storecrawl.platforms.exchange import Reply
+from storecrawl.platforms.untrusted_json import NotJson, Unread, read_json, read_members
 
 UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
 CLIENT_ERRORS, SERVER_ERRORS = 400, 500

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
 
-from storecrawl.upstream.errors import RateLimited, UpstreamFailure
-from storecrawl.upstream.operations import OPERATIONS
+from storecrawl.platforms.dutchie.operations import OPERATIONS
+from storecrawl.platforms.errors import RateLimited, UpstreamFailure
 
 MEBIBYTE = 1_048_576
 LARGEST_PAGE = 100

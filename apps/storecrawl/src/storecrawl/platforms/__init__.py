@@ -1,0 +1,1 @@
+"""The platforms on which stores publish their menus, one package for each."""
