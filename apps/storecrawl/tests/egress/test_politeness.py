@@ -13,7 +13,8 @@ import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Recorder, TurnTooFar
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
-from storecrawl.platforms.dutchie import RateLimited, Unavailable, UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.errors import RateLimited, Unavailable
 
 from .conftest import QUICK, Book
 

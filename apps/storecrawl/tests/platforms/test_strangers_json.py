@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
-from storecrawl.platforms.dutchie import FetchedMenu, Malformed, Unavailable
+from storecrawl.platforms.dutchie import FetchedMenu
+from storecrawl.platforms.errors import Malformed, Unavailable
 from storecrawl.platforms.untrusted_json import NotJson, read_json, read_members
 
 from .conftest import ClientFor, Serve

@@ -10,7 +10,8 @@ from email.utils import format_datetime
 import pytest
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from storecrawl.platforms.dutchie import (
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.errors import (
     Blocked,
     ForbiddenUrl,
     ForeignRedirect,
@@ -18,7 +19,6 @@ from storecrawl.platforms.dutchie import (
     SchemaDrift,
     TooLarge,
     Unavailable,
-    UpstreamClient,
     UpstreamError,
     UpstreamFailure,
 )

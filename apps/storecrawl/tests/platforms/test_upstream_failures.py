@@ -8,16 +8,14 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.platforms.dutchie import (
+from storecrawl.platforms.dutchie import Kind, MenuMode, UpstreamClient
+from storecrawl.platforms.errors import (
     Blocked,
     ForeignRedirect,
-    Kind,
-    MenuMode,
     RateLimited,
     SchemaDrift,
     Truncated,
     Unavailable,
-    UpstreamClient,
     UpstreamError,
     UpstreamFailure,
 )

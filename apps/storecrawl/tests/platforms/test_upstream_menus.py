@@ -8,16 +8,8 @@ from dataclasses import replace
 import msgspec
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
-from storecrawl.platforms.dutchie import (
-    FetchedMenu,
-    Kind,
-    MenuMode,
-    RawPage,
-    UpstreamClient,
-    menu_of,
-    read_raw_pages,
-    write_raw_pages,
-)
+from storecrawl.platforms.dutchie import FetchedMenu, Kind, MenuMode, UpstreamClient, menu_of
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages, write_raw_pages
 
 from .conftest import QUICK, ClientFor
 
@@ -110,7 +102,7 @@ async def test_every_response_is_passed_on_unchanged_and_the_menu_can_be_rebuilt
 
         again = menu_of(store.id, QUICK.page_size, read_raw_pages([write_raw_pages(answers)]))
 
-        assert {(answer.pricing_type, answer.mode) for answer in answers} == menu.walks.keys()
+        assert {Kind.of(answer.part) for answer in answers} == menu.walks.keys()
         assert again.document() == menu.document()
 
 

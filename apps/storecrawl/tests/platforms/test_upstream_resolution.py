@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.stores import slugify
-from storecrawl.platforms.dutchie import Blocked, NoEntryPoint, UnknownStore, UpstreamClient, Way, slug_of
+from storecrawl.platforms.dutchie import UpstreamClient, Way, slug_of
 from storecrawl.platforms.dutchie.resolution import canonical_address, store_names
+from storecrawl.platforms.errors import Blocked, NoEntryPoint, UnknownStore
 
 from .conftest import QUICK, ClientFor, Responder, Serve
 

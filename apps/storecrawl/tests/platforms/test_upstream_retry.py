@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from storecrawl.platforms.dutchie import ClientOptions, RateLimited, TooLarge, Unavailable
-from storecrawl.platforms.dutchie.options import RetryRule
+from storecrawl.platforms.dutchie import ClientOptions
+from storecrawl.platforms.errors import RateLimited, TooLarge, Unavailable
+from storecrawl.platforms.retry import RetryRule
 
 from .conftest import QUICK, ClientFor, Serve
 

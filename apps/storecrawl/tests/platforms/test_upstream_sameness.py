@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.platforms.dutchie import ClientOptions, MenuMode, RawPage, UpstreamClient
+from storecrawl.platforms.dutchie import ClientOptions, UpstreamClient
 from storecrawl.platforms.dutchie import client as client_module
 from storecrawl.platforms.dutchie.digests import Digests
 from storecrawl.platforms.dutchie.pages import ListPage, page_in
 from storecrawl.platforms.exchange import Reply
+from storecrawl.platforms.raw_pages import RawPage
 
 from .conftest import QUICK, ClientFor
 
@@ -109,9 +110,7 @@ async def test_digests_of_one_price_list_do_not_cover_both(client_for: ClientFor
 
 
 def test_same_responses_for_another_store_are_another_menu() -> None:
-    answer = RawPage(
-        pricing_type="rec", mode=MenuMode.FULL, number=0, status=200, content_type="application/json", body=b"{}"
-    )
+    answer = RawPage(part="rec full", number=0, status=200, content_type="application/json", body=b"{}")
     one, other = (Digests(dispensary_id=name, page_size=20, page_cap=20) for name in "ab")
 
     assert one.of(answer) != other.of(answer)

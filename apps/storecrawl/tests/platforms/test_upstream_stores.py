@@ -6,7 +6,8 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
 from storecrawl.demo.upstream.options import UpstreamOptions
-from storecrawl.platforms.dutchie import UnknownStore, UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.errors import UnknownStore
 
 MANY = StoreDirectory(UpstreamOptions(stores=300)).open_until(0)
 

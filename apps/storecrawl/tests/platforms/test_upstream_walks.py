@@ -7,9 +7,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from storecrawl.platforms.dutchie import FetchedMenu, Kind, MenuMode, SchemaDrift, Truncated
-from storecrawl.platforms.dutchie.options import RetryRule
+from storecrawl.platforms.dutchie import FetchedMenu, Kind, MenuMode
 from storecrawl.platforms.dutchie.pages import ListPage, Walk, merge_documents, page_of, walk_pages, walk_twice_if_short
+from storecrawl.platforms.errors import SchemaDrift, Truncated
+from storecrawl.platforms.retry import RetryRule
 from storecrawl.platforms.untrusted_json import Unread
 
 from .conftest import QUICK

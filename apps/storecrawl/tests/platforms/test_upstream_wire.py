@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from storecrawl.platforms.dutchie import ClientOptions, UnknownStore
+from storecrawl.platforms.dutchie import ClientOptions
 from storecrawl.platforms.dutchie.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES
+from storecrawl.platforms.errors import UnknownStore
 
 from .conftest import QUICK, ClientFor, Serve
 

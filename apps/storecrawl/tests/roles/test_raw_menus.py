@@ -14,7 +14,8 @@ import psycopg
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.world import World
-from storecrawl.platforms.dutchie import RawPage, menu_of, read_raw_pages
+from storecrawl.platforms.dutchie import menu_of
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
@@ -71,8 +72,8 @@ def test_every_product_for_sale_is_in_the_catalog(crawled: Crawl, upstream: Loca
     assert {store: set(ids) for store, ids in known.items()} == {
         store["id"]: world.offered_products(store["id"], 0) for store in world.stores({})
     }
-    kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawled).values() for each in pages}
-    assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
+    kinds = {each.part for pages in raw_pages(crawled).values() for each in pages}
+    assert kinds == {f"{name} {mode}" for name in ("rec", "med") for mode in ("shown", "full")}
 
 
 def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawled: Crawl) -> None:

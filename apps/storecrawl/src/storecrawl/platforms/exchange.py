@@ -15,7 +15,6 @@ from typing import Any
 import httpx2
 
 from storecrawl.egress import Blame, BodyTooLarge, BodyUnreadable, Session, Visit, failure_of, read_body
-from storecrawl.platforms.dutchie.options import ClientOptions
 from storecrawl.platforms.errors import (
     Blocked,
     ForbiddenUrl,
@@ -28,11 +27,13 @@ from storecrawl.platforms.errors import (
     Untrusted,
     UpstreamFailure,
 )
+from storecrawl.platforms.options import HttpOptions
 
 MOST_REDIRECTS = 3
 FORBIDDEN, PROXY_WANTS_CREDENTIALS = 403, 407
 WEB_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 SCHEMES = ("http", "https")
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +53,21 @@ class Reply:
 class Exchange:
     """Sends requests to one upstream, at most `concurrency` at a time. Raises only errors of the tree."""
 
-    def __init__(self, base: httpx2.URL, options: ClientOptions) -> None:
+    def __init__(self, base: httpx2.URL, options: HttpOptions) -> None:
         self._base = base
         self._options = options
         self._headers = _headers(base, options)
         self._slots = asyncio.Semaphore(options.concurrency)
 
-    async def get(self, visit: Visit, path: str, operation: str, params: Mapping[str, str]) -> Reply:
+    async def get(self, visit: Visit, path: str, params: Mapping[str, str], headers: Mapping[str, str] = NONE) -> Reply:
         """Send a GET request with the parameters in its address. Raises HeldBack."""
-        return await self._send(visit, "GET", path, {"x-apollo-operation-name": operation}, params=dict(params))
+        return await self._send(visit, "GET", path, headers, params=dict(params))
 
-    async def post(self, visit: Visit, path: str, operation: str, document: Mapping[str, Any]) -> Reply:
+    async def post(
+        self, visit: Visit, path: str, document: Mapping[str, Any], headers: Mapping[str, str] = NONE
+    ) -> Reply:
         """Send a POST request with a JSON document. Raises HeldBack."""
-        return await self._send(visit, "POST", path, {"x-apollo-operation-name": operation}, json=dict(document))
+        return await self._send(visit, "POST", path, headers, json=dict(document))
 
     async def get_page(self, visit: Visit, path: str) -> Reply:
         """Send a browser's GET request for a web page. Raises HeldBack."""
@@ -155,14 +158,13 @@ def seconds_of(retry_after: str | None) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _headers(base: httpx2.URL, options: ClientOptions) -> dict[str, str]:
+def _headers(base: httpx2.URL, options: HttpOptions) -> dict[str, str]:
     origin = options.origin or origin_of(base)
     return {
         "Accept": "application/json",
         "Content-Type": "application/json",
         "Origin": origin,
         "Referer": f"{origin}/",
-        "apollo-require-preflight": "true",
         **options.headers,
     }
 

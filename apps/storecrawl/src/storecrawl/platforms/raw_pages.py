@@ -3,7 +3,7 @@
 For each response, the document has a line of JSON with the request and the number of bytes, then those
 bytes and a line end.
 
-    {"pricingType":"rec","mode":"shown","page":0,"status":200,"contentType":"application/json","bytes":20}
+    {"part":"rec shown","page":0,"status":200,"contentType":"application/json","bytes":20}
     {"data":{ ... }}
 """
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from storecrawl.platforms.dutchie.options import MenuMode
 from storecrawl.platforms.exchange import Reply
 
 NEW_LINE = b"\n"
@@ -22,20 +21,18 @@ NEW_LINE = b"\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPage:
-    """An unchanged response and its request: a page (from 0) of a price list in a mode."""
+    """An unchanged response and its request: a page (from 0) of a `part` of the menu, which the platform names."""
 
-    pricing_type: str
-    mode: MenuMode
+    part: str
     number: int
     status: int
     content_type: str
     body: bytes
 
     @classmethod
-    def of(cls, reply: Reply, pricing_type: str, mode: MenuMode, number: int) -> RawPage:
+    def of(cls, reply: Reply, part: str, number: int) -> RawPage:
         return cls(
-            pricing_type=pricing_type,
-            mode=mode,
+            part=part,
             number=number,
             status=reply.status,
             content_type=reply.content_type,
@@ -48,8 +45,7 @@ class RawPage:
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    pricing_type: str
-    mode: MenuMode
+    part: str
     page: int
     status: int
     content_type: str
@@ -76,8 +72,7 @@ def read_raw_pages(pieces: Iterable[bytes]) -> Iterator[RawPage]:
         if not body.endswith(NEW_LINE):
             raise ValueError("a response does not have the declared length")
         yield RawPage(
-            pricing_type=head.pricing_type,
-            mode=head.mode,
+            part=head.part,
             number=head.page,
             status=head.status,
             content_type=head.content_type,
@@ -112,8 +107,7 @@ class _Text:
 
 def _serialize(page: RawPage) -> bytes:
     head = _Head(
-        pricing_type=page.pricing_type,
-        mode=page.mode,
+        part=page.part,
         page=page.number,
         status=page.status,
         content_type=page.content_type,

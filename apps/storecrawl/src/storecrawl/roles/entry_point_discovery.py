@@ -25,7 +25,8 @@ from storecrawl.catalog.discovery import (
     promote_locations,
     settle_entry,
 )
-from storecrawl.platforms.dutchie import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
+from storecrawl.platforms.dutchie import slug_of
+from storecrawl.platforms.errors import NoEntryPoint, UnknownStore, UpstreamFailure
 from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.fetch_archive import Connection, archive_answer
 from storecrawl.roles.payload_fetch import fetch_task

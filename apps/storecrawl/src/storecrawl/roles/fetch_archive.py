@@ -21,7 +21,8 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.discovery import AnswerKind, record_answer
 from storecrawl.payloads import PayloadError, WrittenPayload
-from storecrawl.platforms.dutchie import FetchedMenu, RawPage, write_raw_pages
+from storecrawl.platforms.dutchie import FetchedMenu
+from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import CrawlStore
 

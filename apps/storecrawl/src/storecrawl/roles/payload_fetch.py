@@ -11,7 +11,8 @@ from datetime import timedelta
 from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
 from storecrawl.egress import HeldBack
-from storecrawl.platforms.dutchie import Blocked, FetchedMenu, UnknownStore
+from storecrawl.platforms.dutchie import FetchedMenu
+from storecrawl.platforms.errors import Blocked, UnknownStore
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.fetch_archive import FetchArchive
 from storecrawl.roles.store_tasks import CrawlStore, find_store

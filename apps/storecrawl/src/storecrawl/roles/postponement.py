@@ -10,7 +10,7 @@ import psycopg
 from rolecall import Context, DatabaseUnavailable, Next, PermanentFailure, Retry, Snooze
 from storecrawl.egress import HeldBack
 from storecrawl.payloads import PayloadUnreachable
-from storecrawl.platforms.dutchie import UpstreamFailure
+from storecrawl.platforms.errors import UpstreamFailure
 
 LEAST_SECONDS = 1.0
 OUTAGE_SECONDS = 5.0

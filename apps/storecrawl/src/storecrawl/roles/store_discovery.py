@@ -27,7 +27,8 @@ from storecrawl.catalog.discovery import (
     note_state_failed,
     promote_locations,
 )
-from storecrawl.platforms.dutchie import City, UpstreamFailure
+from storecrawl.platforms.dutchie import City
+from storecrawl.platforms.errors import UpstreamFailure
 from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.fetch_archive import Connection, archive_answer
 

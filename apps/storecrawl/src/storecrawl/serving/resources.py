@@ -14,7 +14,7 @@ from rolecall.web import Mounted, RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
-from storecrawl.platforms.dutchie import RawPage, read_raw_pages
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems
 
@@ -73,11 +73,10 @@ HasResources = Annotated[Resources, Depends(_resources)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPageFacts:
-    """A response's metadata: its index, the page (from 0) of a price list in a mode, and its size."""
+    """A response's metadata: its index, the page (from 0) of a part of the menu, and its size."""
 
     index: int
-    pricing_type: str
-    mode: str
+    part: str
     page: int
     status: int
     content_type: str
@@ -87,8 +86,7 @@ class RawPageFacts:
     def of(cls, index: int, page: RawPage) -> RawPageFacts:
         return cls(
             index=index,
-            pricing_type=page.pricing_type,
-            mode=page.mode,
+            part=page.part,
             page=page.number,
             status=page.status,
             content_type=page.content_type,

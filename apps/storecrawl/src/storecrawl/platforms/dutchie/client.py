@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from types import TracebackType
@@ -16,14 +16,15 @@ from storecrawl.egress import Egress, Visit
 from storecrawl.platforms.dutchie.digests import Digests, Place, places_in
 from storecrawl.platforms.dutchie.menu import FetchedMenu, Kind, menu_of
 from storecrawl.platforms.dutchie.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
-from storecrawl.platforms.dutchie.options import ClientOptions, MenuMode, RetryRule
+from storecrawl.platforms.dutchie.options import ClientOptions, MenuMode
 from storecrawl.platforms.dutchie.pages import FetchPage, ListPage, page_in, walk_twice_if_short
 from storecrawl.platforms.dutchie.records import City, PlatformStore, cities_of, stores_of
 from storecrawl.platforms.dutchie.replies import HashUnknown, page_of_web, root_of
 from storecrawl.platforms.dutchie.resolution import MenuPage, Resolution, resolve, slug_of
-from storecrawl.platforms.errors import ForeignRedirect, UnknownStore, UpstreamError, UpstreamFailure
-from storecrawl.platforms.exchange import Exchange, Reply, checked_base, report_failure
+from storecrawl.platforms.errors import ForeignRedirect, UnknownStore, UpstreamError
+from storecrawl.platforms.exchange import Exchange, Reply, checked_base
 from storecrawl.platforms.raw_pages import RawPage
+from storecrawl.platforms.retry import RetryRule
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -132,7 +133,7 @@ class UpstreamClient:
         A redirect to a menu elsewhere is not followed: the result has its address and no text.
         """
         async with self._egress.visit(self._host, about=path) as visit:
-            return await self._retry(visit, lambda: self._page(visit, path))
+            return await self._rule.run(visit, lambda: self._page(visit, path))
 
     async def menu(
         self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _discard
@@ -208,7 +209,7 @@ class UpstreamClient:
     ) -> _ComparedResponse:
         def compare(reply: Reply, digest: str) -> _ComparedResponse:
             kind, number = place
-            answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
+            answer = RawPage.of(reply, kind.part, number)
             return _ComparedResponse(answer, None if digest == expected else page_in(reply, number))
 
         return await self._menu_page(visit, menu_fetch, place, compare)
@@ -221,7 +222,7 @@ class UpstreamClient:
         digests = Digests(dispensary_id=menu_fetch.dispensary_id, page_size=size, page_cap=cap)
 
         def store_and_judge(reply: Reply) -> T:
-            answer = RawPage.of(reply, kind.pricing_type, kind.mode, number)
+            answer = RawPage.of(reply, kind.part, number)
             menu_fetch.keep(answer)
             digest = digests.of(answer)
             result = judge(reply, digest)
@@ -257,29 +258,14 @@ class UpstreamClient:
     async def _request(  # sizes: a request, its visit, and how its response is read
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        return await self._retry(visit, lambda: self._answer(visit, path, operation, variables, judge))
-
-    async def _retry(self, visit: Visit, attempt: Callable[[], Awaitable[T]]) -> T:
-        for failures_before in itertools.count():
-            try:
-                answer = await attempt()
-            except UpstreamFailure as failure:
-                await report_failure(visit, failure)
-                wait = self._rule.wait_after(failure, failures_before, other_route=visit.can_switch_route)
-                if wait is None:
-                    await visit.give_up()
-                    raise
-            else:
-                visit.record_success()
-                return answer
-            await asyncio.sleep(wait)
-        raise AssertionError("unreachable")
+        return await self._rule.run(visit, lambda: self._answer(visit, path, operation, variables, judge))
 
     async def _answer(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         for digest in self._hashes.candidates(operation):
-            reply = await self._exchange.get(visit, path, operation.name, _hash_request(operation, digest, variables))
+            params = _hash_request(operation, digest, variables)
+            reply = await self._exchange.get(visit, path, params, _headers(operation))
             try:
                 answer = await _judge(reply, judge)
             except HashUnknown:
@@ -291,7 +277,8 @@ class UpstreamClient:
     async def _answer_to_text(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        reply = await self._exchange.post(visit, path, operation.name, _text_request(operation, variables))
+        document = _text_request(operation, variables)
+        reply = await self._exchange.post(visit, path, document, _headers(operation))
         try:
             answer = await _judge(reply, judge)
         except HashUnknown as error:
@@ -323,6 +310,10 @@ def _text_request(operation: Operation, variables: Variables) -> dict[str, Any]:
         "query": operation.text,
         "extensions": _extensions(operation.digest),
     }
+
+
+def _headers(operation: Operation) -> dict[str, str]:
+    return {"apollo-require-preflight": "true", "x-apollo-operation-name": operation.name}
 
 
 def _extensions(digest: str) -> dict[str, Any]:

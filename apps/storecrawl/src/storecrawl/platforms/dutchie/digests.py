@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from storecrawl.fingerprint import fingerprint_of
 from storecrawl.platforms import exchange
 from storecrawl.platforms.dutchie.menu import Kind
-from storecrawl.platforms.dutchie.options import MenuMode
 from storecrawl.platforms.raw_pages import RawPage
 
 DIGEST_BYTES = 16
@@ -35,10 +34,10 @@ class Digests:
         made_by = f"{code} {self.page_size} {self.page_cap} {self.dispensary_id} {answer.status}".encode()
         digest = hashlib.blake2b(made_by, digest_size=DIGEST_BYTES)
         digest.update(answer.body)
-        return f"{answer.pricing_type} {answer.mode} {answer.number} {digest.hexdigest()}"
+        return f"{answer.part} {answer.number} {digest.hexdigest()}"
 
 
 def places_in(digests: Sequence[str]) -> list[Place]:
     """Return the requests of these digests, in order."""
-    parts = [digest.split(" ") for digest in digests]
-    return [(Kind(pricing_type, MenuMode(mode)), int(number)) for pricing_type, mode, number, _ in parts]
+    requests = [digest.rsplit(" ", 2) for digest in digests]
+    return [(Kind.of(part), int(number)) for part, number, _ in requests]

@@ -24,6 +24,16 @@ class Kind(NamedTuple):
     pricing_type: str
     mode: MenuMode
 
+    @property
+    def part(self) -> str:
+        """The name of this walk in raw pages and digests."""
+        return f"{self.pricing_type} {self.mode}"
+
+    @classmethod
+    def of(cls, part: str) -> Kind:
+        pricing_type, mode = part.split(" ")
+        return cls(pricing_type, MenuMode(mode))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedMenu:
@@ -131,7 +141,7 @@ def menu_of(dispensary_id: str, page_size: int, answers: Iterable[RawPage]) -> F
     """
     walks: dict[Kind, Walk] = {}
     for answer in answers:
-        kind = Kind(answer.pricing_type, answer.mode)
+        kind = Kind.of(answer.part)
         with suppress(UpstreamFailure, HashUnknown):
             walks[kind] = walks.get(kind, Walk.of([])).add(page_in(answer.reply, answer.number))
     return FetchedMenu.of(dispensary_id, page_size, walks)

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from storecrawl.platforms.dutchie.operations import PRODUCTS
-from storecrawl.platforms.dutchie.options import ClientOptions, RetryRule
+from storecrawl.platforms.dutchie.options import ClientOptions
 from storecrawl.platforms.dutchie.replies import root_of, root_without_bad_members
 from storecrawl.platforms.errors import Malformed, SchemaDrift
 from storecrawl.platforms.exchange import Reply
+from storecrawl.platforms.retry import RetryRule
 from storecrawl.platforms.untrusted_json import Unread
 
 MEMBERS = "products"
