@@ -1,0 +1,1 @@
+"""Sources of menus, one package per platform."""
