@@ -31,6 +31,7 @@ _CATEGORIES = {
     "edible": Category.EDIBLES,
     "edibles": Category.EDIBLES,
     "beverages": Category.EDIBLES,
+    "capsules": Category.EDIBLES,
     "drinks": Category.EDIBLES,
     "oral": Category.ORAL,
     "orals": Category.ORAL,
@@ -43,6 +44,7 @@ _CATEGORIES = {
     "accessories": Category.ACCESSORIES,
     "gear": Category.ACCESSORIES,
     "apparel": Category.APPAREL,
+    "merchandise": Category.APPAREL,
 }
 DOSED = frozenset({Category.EDIBLES, Category.ORAL, Category.TINCTURES, Category.TOPICALS})
 """Categories sold by active substance, not by weight."""

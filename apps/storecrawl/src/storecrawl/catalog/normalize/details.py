@@ -28,7 +28,9 @@ MEASURES: Final = {
     "milligrams": "mg", "mg": "mg", "grams": "g", "gram": "g", "g": "g", "ounces": "oz", "ounce": "oz", "oz": "oz",
     "milliliters": "ml", "milliliter": "ml", "ml": "ml",
 }  # fmt: skip
-DISCOUNTS: Final = {"dollar_amount": "dollars", "percentage": "percent", "percent_discount": "percent"}
+DISCOUNTS: Final = {
+    "dollar_amount": "dollars", "flat": "dollars", "percentage": "percent", "percent_discount": "percent",
+}  # fmt: skip
 
 _WORD_END: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import Final
 
 from storecrawl.catalog.normalize import Menu, NotAMenu, Potency, Special
 from storecrawl.catalog.normalize.categories import label_of
@@ -31,6 +32,7 @@ LIST_MEMBER = "data"
 TOTAL_MEMBER = "count"
 MARKS = frozenset({"venue", "productCategory"})
 UNIT_SUFFIX = "ContentUnit"
+UNITS: Final = {"GRAMS": "g", "MILLIGRAMS": "mg", "OUNCES": "oz"}
 SOLD_EACH = "each"
 PLACEHOLDER = "/default-image"
 _WORD_END = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -129,9 +131,9 @@ def _is_cannabinoid(name: str) -> bool:
 
 
 def _potency(labs: Record, name: str) -> Potency | None:
-    """Return the strength from the lowest to the highest batch; documents of some shops have only the highest."""
-    figures = [figure for figure in (_positive(labs.get(name)), _positive(labs.get(f"{name}Max"))) if figure is not None]
-    return potency_between(figures, labs.get(f"{name}{UNIT_SUFFIX}"))
+    """Return the highest figure, since the other one leaves out the acid that becomes the substance."""
+    figures = (_positive(labs.get(member)) for member in (f"{name}Max", name))
+    return potency_between([next((each for each in figures if each is not None), None)], labs.get(f"{name}{UNIT_SUFFIX}"))
 
 
 def _positive(stated: object) -> Decimal | None:
@@ -141,7 +143,7 @@ def _positive(stated: object) -> Decimal | None:
 
 def _option(size: Record) -> OptionDraft:
     return OptionDraft(
-        option=first_text(size.get("weightFormatted"), size.get("size")) or SOLD_EACH,
+        option=first_text(size.get("weightFormatted"), size.get("size")) or _size_of(size),
         # The platform has one price per size, and no list for patients. Gross and net prices are those with taxes.
         prices=prices_of(rec=size.get("price"), med=None, special_rec=size.get("priceWithDiscounts"), special_med=None),
         quantity=quantity_of(size.get("quantity")),
@@ -149,6 +151,12 @@ def _option(size: Record) -> OptionDraft:
         sku=size.get("sku"),
         canonical_id=size.get("posProductId"),
     )
+
+
+def _size_of(size: Record) -> str:
+    """Return the size in words, from a number and its unit; not every shop has it written out."""
+    amount, unit = decimal_of(size.get("weight")), UNITS.get(str(size.get("weightUnit")))
+    return f"{amount:f}{unit}" if amount is not None and amount > 0 and unit else SOLD_EACH
 
 
 READER = Reader(KEY_MEMBERS, draft_of)

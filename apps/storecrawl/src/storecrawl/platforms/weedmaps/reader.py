@@ -27,6 +27,8 @@ KEY_MEMBERS = ("id",)
 LIST_MEMBER = "data"
 RECORD_TYPE = "menu_item"
 PLACEHOLDERS = "images.weedmaps.com/categories/"
+HYBRID = "hybrid"
+"""The license of shops for patients and others, which pay the same prices."""
 SOLD_EACH = "each"
 SIZES: Final = {
     "price_unit": SOLD_EACH,
@@ -133,12 +135,13 @@ def _sold(item: Record, size: object, amount: object, stock: Record) -> Iterator
     """Yield an option if it has a price: a 0 says that the item is not sold in this size."""
     if cents_of(amount) is None:
         return
-    customers = customers_of(item.get("license_type")) or "rec"
+    customers = customers_of(item.get("license_type"))
+    is_hybrid = item.get("license_type") == HYBRID
     yield OptionDraft(
         option=size,
         prices=prices_of(
             rec=None if customers == "med" else amount,
-            med=None if customers == "rec" else amount,
+            med=amount if customers == "med" or is_hybrid else None,
             special_rec=None,
             special_med=None,
         ),
