@@ -104,7 +104,11 @@ def _size(listing: Listing, place: int) -> Document:
 
 def _brand(listing: Listing) -> Document:
     brand = listing.product.brand
-    return {"name": None} if brand is None else {"id": brand.id.replace("-", "")[:ID_DIGITS], "name": brand.name, "logo": None}
+    return (
+        {"name": None}
+        if brand is None
+        else {"id": brand.id.replace("-", "")[:ID_DIGITS], "name": brand.name, "logo": None}
+    )
 
 
 def _weight(option: str) -> Document:

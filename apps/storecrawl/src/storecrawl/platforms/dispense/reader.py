@@ -67,7 +67,9 @@ def draft_of(record: Record) -> Draft:
         slug=record.get("slug"),
         brand=brand.get("name"),
         brand_id=brand.get("id"),
-        category=first_text(record.get("cannabisComplianceType"), record.get("type"), record.get("productCategoryName")),
+        category=first_text(
+            record.get("cannabisComplianceType"), record.get("type"), record.get("productCategoryName")
+        ),
         subcategory=record.get("subType"),
         strain_type=record.get("cannabisType"),
         description=without_markup(record.get("description")),
@@ -96,7 +98,9 @@ def _image(record: Record) -> str | None:
 
 def _details(record: Record, labs: Record) -> Details:
     figures = _measured(labs)
-    terpenes = [{**each, "name": _WORD_END.sub(" ", name).title()} for name, each in figures if not _is_cannabinoid(name)]
+    terpenes = [
+        {**each, "name": _WORD_END.sub(" ", name).title()} for name, each in figures if not _is_cannabinoid(name)
+    ]
     return details_of(
         {
             "effects": record.get("effects"),
@@ -133,7 +137,9 @@ def _is_cannabinoid(name: str) -> bool:
 def _potency(labs: Record, name: str) -> Potency | None:
     """Return the highest figure, since the other one leaves out the acid that becomes the substance."""
     figures = (_positive(labs.get(member)) for member in (f"{name}Max", name))
-    return potency_between([next((each for each in figures if each is not None), None)], labs.get(f"{name}{UNIT_SUFFIX}"))
+    return potency_between(
+        [next((each for each in figures if each is not None), None)], labs.get(f"{name}{UNIT_SUFFIX}")
+    )
 
 
 def _positive(stated: object) -> Decimal | None:

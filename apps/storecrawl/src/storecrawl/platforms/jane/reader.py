@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from storecrawl.catalog.normalize import Menu, NotAMenu, Special
-from storecrawl.catalog.normalize.details import NAME_LIMIT, details_of, menu_of as customers_of, only_on, specials_of
+from storecrawl.catalog.normalize.details import NAME_LIMIT, details_of, only_on, specials_of
+from storecrawl.catalog.normalize.details import menu_of as customers_of
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.errors import Unusable
 from storecrawl.catalog.normalize.menu import Details, Shape

@@ -7,7 +7,8 @@ from typing import Final
 
 from storecrawl.catalog.normalize import Menu, NotAMenu, Potency
 from storecrawl.catalog.normalize.categories import category_of
-from storecrawl.catalog.normalize.details import details_of, menu_of as customers_of, only_on
+from storecrawl.catalog.normalize.details import details_of, only_on
+from storecrawl.catalog.normalize.details import menu_of as customers_of
 from storecrawl.catalog.normalize.drafts import Draft, OptionDraft
 from storecrawl.catalog.normalize.menu import Category, Details, Shape
 from storecrawl.catalog.normalize.normalizer import Reader, menu_of
