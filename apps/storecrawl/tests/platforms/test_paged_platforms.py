@@ -27,7 +27,7 @@ from storecrawl.platforms.weedmaps.platform import Weedmaps
 
 SMALL_WORLD = UpstreamOptions(stores=14, menu_median=150, menu_largest=320)
 QUICK = HttpOptions(backoff=0.01, page_pause=0.0)
-PLATFORMS = {"dispense": Dispense, "weedmaps": Weedmaps}
+PLATFORMS: dict[str, type[Dispense | Weedmaps]] = {"dispense": Dispense, "weedmaps": Weedmaps}
 STORES: dict[str, Callable[[World], list[WorldStore]]] = {"dispense": dispense_stores, "weedmaps": weedmaps_stores}
 IDS: dict[str, Callable[[WorldStore], str]] = {
     "dispense": venue_id,
@@ -62,15 +62,15 @@ class Crawl:
 async def crawl(name: str) -> AsyncIterator[Crawl]:
     stores = STORES[name](World(SMALL_WORLD))
     async with LocalUpstream(SMALL_WORLD) as upstream, Egress() as egress:
-        own = {
+        own: dict[str, dict[str, object]] = {
             "dispense": {
                 "api_key": DISPENSE_KEY,
                 "organizations": read_ids(",".join(dict.fromkeys(map(organization_id, stores)))),
             },
-            "weedmaps": {"discovery": f"{upstream.url}{WEEDMAPS}"},
-        }[name]
+            "weedmaps": {"directory": f"{upstream.url}{WEEDMAPS}"},
+        }
         base = f"{upstream.url}{DISPENSE if name == 'dispense' else WEEDMAPS}"
-        platform = PLATFORMS[name](Access(upstream=base, egress=egress, http=QUICK, own=own))
+        platform = PLATFORMS[name](Access(upstream=base, egress=egress, http=QUICK, own=own[name]))
         yield Crawl(platform=platform, name=name, upstream=upstream, stores=stores)
 
 

@@ -18,6 +18,7 @@ from storecrawl.platforms.exchange import Reply
 from storecrawl.platforms.protocol import Keep
 from storecrawl.platforms.raw_pages import RawPage
 from storecrawl.platforms.replies import json_error, json_of
+from storecrawl.platforms.rest import member_at
 from storecrawl.platforms.untrusted_json import NotJson, Unread, read_members
 
 PART = "menu"
@@ -201,7 +202,7 @@ def page_in(reply: Reply, form: ListForm) -> ListPage:
         document = json_of(reply)
     except Malformed:
         document, unread = _without_bad_members(reply, form)
-    records, total = _member(document, (form.member,)), count_of(_member(document, form.total))
+    records, total = member_at(document, form.member), count_of(member_at(document, *form.total))
     if not isinstance(records, list):
         raise SchemaDrift(PART, f"the response has no list {form.member!r}")
     if total is None:
@@ -218,12 +219,6 @@ def _without_bad_members(reply: Reply, form: ListForm) -> tuple[Any, list[Unread
         return read_members(reply.body, form.member)
     except NotJson as problem:
         raise json_error(reply, problem) from problem
-
-
-def _member(document: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        document = document.get(name) if isinstance(document, dict) else None
-    return document
 
 
 def _key_of(record: Any, name: str) -> str | None:

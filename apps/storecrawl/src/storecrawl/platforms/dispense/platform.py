@@ -8,20 +8,19 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from storecrawl.catalog.discovery import StoreRules
-from storecrawl.catalog.store_records import DiscoveredStore
 from storecrawl.platforms.access import Access
 from storecrawl.platforms.client import HttpClient
 from storecrawl.platforms.dispense.reader import LIST_MEMBER, TOTAL_MEMBER, read
 from storecrawl.platforms.dispense.stores import NAME, read_venue
-from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift, UnknownStore, UpstreamError
+from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift
 from storecrawl.platforms.paged import ListForm, PagedMenu, fetch_list, merge_pages
 from storecrawl.platforms.protocol import Area, Discovery, Keep, Resolution, Spec, StoreAddress
 from storecrawl.platforms.raw_pages import RawPage
+from storecrawl.platforms.rest import Clients, discovery_of, find_one, list_all
 
-VERSION = "/2023-03"
+VENUES, PRODUCTS = "/2023-03/venues", "/2023-03/products"
 LARGEST_PAGE = 250
-MOST_VENUES = 100
-NOT_FOUND = 404
+VENUES_PAGE = 100
 API_KEY, ORGANIZATIONS = "api_key", "organizations"
 KEY_HEADER = "x-dispense-api-key"
 ID = re.compile(r"[0-9a-f]{16}")
@@ -53,8 +52,8 @@ class Dispense:
 
     def __init__(self, access: Access) -> None:
         headers = {**access.http.headers, KEY_HEADER: str(access.own.get(API_KEY, ""))}
-        self._access = replace(access, http=replace(access.http, headers=headers))
-        self._clients: dict[str | None, HttpClient] = {}
+        self._clients = Clients(replace(access, http=replace(access.http, headers=headers)))
+        self._organizations: Any = access.own.get(ORGANIZATIONS, ())
 
     @staticmethod
     def entry_name(entry: str) -> str | None:
@@ -65,33 +64,31 @@ class Dispense:
 
     async def check(self) -> None:
         """Request one venue."""
-        client = self._client()
+        client = self._clients.at()
         async with client.visit(about="one venue") as visit:
-            await client.get_json(visit, f"{VERSION}/venues", {"limit": "1"})
+            await client.get_json(visit, VENUES, {"limit": "1"})
 
     async def discover(self, area: Area) -> Discovery:
         """List the venues of the known organizations in an area. There are no cities to search."""
-        records = [record for organization in self._organizations() for record in await self._venues(organization)]
-        found = [(record, read_venue(record)) for record in records if isinstance(record, dict)]
-        here = [(record, store) for record, store in found if store is not None and _is_in(store, area)]
-        return Discovery(stores=[store for _, store in here], records=[record for record, _ in here])
+        records = [record for organization in self._organizations for record in await self._venues(organization)]
+        return discovery_of(records, read_venue, area)
 
     async def resolve(self, entry: str, endpoint: str | None = None) -> Resolution:
         """Find the venue of an id, a slug or the address of a menu. Raises NoEntryPoint and UnknownStore."""
         name = self.entry_name(entry)
         if name is None:
             raise NoEntryPoint(entry)
-        store = read_venue(await self._venue(self._client(endpoint), name))
+        store = read_venue(await self._venue(self._clients.at(endpoint), name))
         if store is None:
             raise SchemaDrift("venue", "the venue has no id")
         return Resolution(store=store, way="id" if ID.fullmatch(name) else "slug")
 
     async def fetch(self, store: StoreAddress, *, keep: Keep, digests: Sequence[str] = ()) -> PagedMenu | None:
         """Fetch a venue's whole menu. Raises UnknownStore: an empty menu may be that of a venue that is gone."""
-        client, venue_id = self._client(store.endpoint), store.platform_store_id
+        client, venue_id = self._clients.at(store.endpoint), store.platform_store_id
 
         def request(number: int) -> tuple[str, Mapping[str, str]]:
-            return f"{VERSION}/products", _products(venue_id, number)
+            return PRODUCTS, _params_of_page(venue_id, number)
 
         async with client.visit(store=venue_id) as visit:
             menu = await fetch_list(client, visit, FORM, venue_id, request, keep=keep, digests=digests)
@@ -103,42 +100,18 @@ class Dispense:
         """Rebuild the menu from the responses that `fetch` has kept."""
         return merge_pages(FORM, store.platform_store_id, pages)
 
-    def _client(self, endpoint: str | None = None) -> HttpClient:
-        """Return the only client of an endpoint, so that its limits apply to all tasks of this process."""
-        if endpoint not in self._clients:
-            self._clients[endpoint] = self._access.client(endpoint)
-        return self._clients[endpoint]
-
-    def _organizations(self) -> tuple[str, ...]:
-        stated = self._access.own.get(ORGANIZATIONS)
-        return stated if isinstance(stated, tuple) else ()
-
     async def _venues(self, organization: str) -> list[Any]:
-        found: list[Any] = []
-        client = self._client()
-        async with client.visit(about=f"venues of {organization}") as visit:
-            while True:
-                params = {"organizationId": organization, "limit": str(MOST_VENUES), "skip": str(len(found))}
-                answer = await client.get_json(visit, f"{VERSION}/venues", params)
-                part = answer.get(LIST_MEMBER) if isinstance(answer, dict) else None
-                if not isinstance(part, list):
-                    raise SchemaDrift("venues", f"the response has no list {LIST_MEMBER!r}")
-                found += part
-                if len(part) < MOST_VENUES:
-                    return found
+        fixed = {"organizationId": organization, "limit": str(VENUES_PAGE)}
+        return await list_all(
+            self._clients.at(), VENUES, lambda known: {**fixed, "skip": str(known)}, (LIST_MEMBER,), part=VENUES_PAGE
+        )
 
     async def _venue(self, client: HttpClient, name: str) -> dict[str, Any]:
-        try:
-            async with client.visit(about=name) as visit:
-                venue = await client.get_json(visit, f"{VERSION}/venues/{name}")
-        except UpstreamError as problem:
-            if problem.status == NOT_FOUND:
-                raise UnknownStore(name) from problem
-            raise
+        venue = await find_one(client, f"{VENUES}/{name}", name)
         return venue if isinstance(venue, dict) else {}
 
 
-def _products(venue_id: str, number: int) -> dict[str, str]:
+def _params_of_page(venue_id: str, number: int) -> dict[str, str]:
     """Return the parameters of a page; sizes of one product come together, and sold-out products as well."""
     return {
         "venueId": venue_id,
@@ -148,8 +121,3 @@ def _products(venue_id: str, number: int) -> dict[str, str]:
         "limit": str(LARGEST_PAGE),
         "skip": str(number * LARGEST_PAGE),
     }
-
-
-def _is_in(store: DiscoveredStore, area: Area) -> bool:
-    is_in_city = area.city is None or (store.city or "").casefold() == area.city.casefold()
-    return is_in_city and (store.state or "").upper() == area.state.upper()

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from storecrawl.catalog.discovery import StoreRules
 from storecrawl.catalog.normalize.categories import label_of
-from storecrawl.catalog.store_records import DiscoveredStore
 from storecrawl.platforms.access import Access
-from storecrawl.platforms.client import HttpClient
-from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift, UnknownStore, UpstreamError
+from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift, UpstreamError
 from storecrawl.platforms.exchange import checked_base
 from storecrawl.platforms.paged import ListForm, PagedMenu, fetch_list, merge_pages
 from storecrawl.platforms.protocol import Area, Discovery, Keep, Resolution, Spec, StoreAddress
 from storecrawl.platforms.raw_pages import RawPage
+from storecrawl.platforms.rest import Clients, discovery_of, find_one, list_all, member_at, unknown_or
 from storecrawl.platforms.weedmaps.reader import LIST_MEMBER, read
 from storecrawl.platforms.weedmaps.regions import REGIONS
 from storecrawl.platforms.weedmaps.stores import NAME, read_listing
 
 LARGEST_PAGE = 100
-NOT_FOUND = 404
-DISCOVERY = "discovery"
-DISCOVERY_URL = "https://api-g.weedmaps.com"
+DIRECTORY = "directory"
+DIRECTORY_URL = "https://api-g.weedmaps.com"
 LISTINGS = "/discovery/v2/listings"
 LISTING = "/discovery/v1/listings/dispensaries"
 MENUS = "/api/v1/listings"
@@ -42,17 +40,16 @@ def read_address(text: str) -> str:
 
 
 class Weedmaps:
-    """Weedmaps. Its directory and its menus have different hosts: that of the directory is a setting of its own."""
+    """Weedmaps. Its directory and its menus have different hosts; that of the directory is a setting of its own."""
 
     spec: ClassVar = Spec(
-        title="Weedmaps", rules=StoreRules(platform=NAME, store_id=ID), options={DISCOVERY: read_address}
+        title="Weedmaps", rules=StoreRules(platform=NAME, store_id=ID), options={DIRECTORY: read_address}
     )
     read = staticmethod(read)
 
     def __init__(self, access: Access) -> None:
-        self._access = access
-        self._directory = access.client(str(access.own.get(DISCOVERY) or DISCOVERY_URL))
-        self._clients: dict[str | None, HttpClient] = {}
+        self._clients = Clients(access)
+        self._directory = self._clients.at(str(access.own.get(DIRECTORY, DIRECTORY_URL)))
 
     @staticmethod
     def entry_name(entry: str) -> str | None:
@@ -69,25 +66,21 @@ class Weedmaps:
     async def discover(self, area: Area) -> Discovery:
         """List the dispensaries of a state, or of a city. There are no cities to search next."""
         region = REGIONS.get(area.state.upper()) if area.city is None else label_of(area.city, "-")
-        records = await self._listings(region) if region else []
-        found = [(record, read_listing(record)) for record in records if isinstance(record, dict)]
-        # Cities of several states share a name.
-        here = [
-            (record, store) for record, store in found if store and (store.state or "").upper() == area.state.upper()
-        ]
-        return Discovery(stores=[store for _, store in here], records=[record for record, _ in here])
+        if region is None:
+            return Discovery()
+
+        def params_of(known: int) -> dict[str, str]:
+            return {REGION: region, "page": str(known // LARGEST_PAGE + 1), "page_size": str(LARGEST_PAGE)}
+
+        records = await list_all(self._directory, LISTINGS, params_of, ("data", "listings"), part=LARGEST_PAGE)
+        return discovery_of(records, read_listing, area)
 
     async def resolve(self, entry: str, endpoint: str | None = None) -> Resolution:  # noqa: ARG002 (part of the contract)
         """Find the listing of a slug or the address of a menu. Raises NoEntryPoint and UnknownStore."""
         name = self.entry_name(entry)
         if name is None:
             raise NoEntryPoint(entry)
-        try:
-            async with self._directory.visit(about=name) as visit:
-                answer = await self._directory.get_json(visit, f"{LISTING}/{name}")
-        except UpstreamError as problem:
-            raise _unknown(name, problem) from problem
-        record = _member(answer, "data", "listing")
+        record = member_at(await find_one(self._directory, f"{LISTING}/{name}", name), "data", "listing")
         store = read_listing(record) if isinstance(record, dict) else None
         if store is None:
             raise SchemaDrift("listing", "the response has no listing with a wmid")
@@ -95,7 +88,7 @@ class Weedmaps:
 
     async def fetch(self, store: StoreAddress, *, keep: Keep, digests: Sequence[str] = ()) -> PagedMenu | None:
         """Fetch a listing's whole menu. Raises UnknownStore."""
-        client, wmid = self._client(store.endpoint), store.platform_store_id
+        client, wmid = self._clients.at(store.endpoint), store.platform_store_id
 
         def request(number: int) -> tuple[str, Mapping[str, str]]:
             return f"{MENUS}/{wmid}/menu_items", {"page": str(number + 1), "page_size": str(LARGEST_PAGE)}
@@ -104,43 +97,8 @@ class Weedmaps:
             async with client.visit(store=wmid) as visit:
                 return await fetch_list(client, visit, FORM, wmid, request, keep=keep, digests=digests)
         except UpstreamError as problem:
-            raise _unknown(wmid, problem) from problem
+            raise unknown_or(problem, wmid) from problem
 
     def merge(self, store: StoreAddress, pages: Sequence[RawPage]) -> PagedMenu:
         """Rebuild the menu from the responses that `fetch` has kept."""
         return merge_pages(FORM, store.platform_store_id, pages)
-
-    def _client(self, endpoint: str | None = None) -> HttpClient:
-        """Return the only client of an endpoint, so that its limits apply to all tasks of this process."""
-        if endpoint not in self._clients:
-            self._clients[endpoint] = self._access.client(endpoint)
-        return self._clients[endpoint]
-
-    async def _listings(self, region: str) -> list[Any]:
-        found: list[Any] = []
-        async with self._directory.visit(about=f"listings of {region}") as visit:
-            while True:
-                number = len(found) // LARGEST_PAGE + 1
-                params = {REGION: region, "page": str(number), "page_size": str(LARGEST_PAGE)}
-                answer = await self._directory.get_json(visit, LISTINGS, params)
-                part = _member(answer, "data", "listings")
-                if not isinstance(part, list):
-                    raise SchemaDrift("listings", "the response has no list of listings")
-                found += part
-                if len(part) < LARGEST_PAGE:
-                    return found
-
-
-def _is_in(store: DiscoveredStore, state: str) -> bool:
-    return (store.state or "").upper() == state.upper()
-
-
-def _member(answer: Any, *path: str) -> Any:
-    for name in path:
-        answer = answer.get(name) if isinstance(answer, dict) else None
-    return answer
-
-
-def _unknown(name: str, problem: UpstreamError) -> Exception:
-    """Return UnknownStore for a response that says so, otherwise the problem itself."""
-    return UnknownStore(name) if problem.status == NOT_FOUND else problem
