@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from apps.storecrawl.tests.upstream.conftest import serving_app
+from apps.storecrawl.tests.platforms.conftest import serving_app
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
