@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from apps.storecrawl.tests.platforms.conftest import serving_app
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from apps.storecrawl.tests.platforms.conftest import serving_app
 
 STORE = "5f0e8d7c6b5a493827161504"
 

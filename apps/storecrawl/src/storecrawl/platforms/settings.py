@@ -21,6 +21,13 @@ class PlatformSettings:
     overrides: Overrides = field(default_factory=dict)
 
 
+class PlatformNotCrawled(ConfigError):
+    """A platform is unknown, or has no URL in the settings."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the platform {name} is not crawled without its URL", variable=variable_of(name, "upstream"))
+
+
 def variable_of(platform: str, name: str) -> str:
     """Return the variable of a platform's setting, such as STORECRAWL_DUTCHIE_UPSTREAM."""
     return f"{PREFIX}{platform}_{name}".upper()

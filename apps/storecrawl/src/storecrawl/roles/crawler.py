@@ -17,7 +17,7 @@ from storecrawl.platforms.access import Access
 from storecrawl.platforms.options import HttpOptions
 from storecrawl.platforms.protocol import Platform
 from storecrawl.platforms.registry import PLATFORMS
-from storecrawl.platforms.settings import read_own, variable_of
+from storecrawl.platforms.settings import PlatformNotCrawled, read_own, variable_of
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage.locate import open_storage
 
@@ -38,13 +38,6 @@ FETCHING_ROLES = (
 
 STORE_KEY = "store:{store_id}"
 """The key of all tasks about a store: at most one of them runs at a time."""
-
-
-class PlatformNotCrawled(Exception):
-    """A platform is unknown, or has no URL in the settings."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the platform {name} is not crawled: {variable_of(name, 'upstream')} is not set")
 
 
 class Crawler:
@@ -91,9 +84,9 @@ class Crawler:
             raise ConfigError("must be the URL of a platform", variable=variables)
         # One line per page would drown the lines about tasks.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
-        async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:
+        async with Egress(self.egress_options(), recorder=Recorder(workplace.dsn)) as egress:
             self._images = self._image_client(egress)
-            self._platforms = {name: PLATFORMS[name](self._access(name, egress)) for name in self.settings.platforms}
+            self._platforms = {name: PLATFORMS[name](self.access(name, egress)) for name in self.settings.platforms}
             yield
 
     async def run_in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -104,7 +97,10 @@ class Crawler:
         addresses = Addresses(self.settings.image_networks)
         return ImageClient(egress, addresses, max_bytes=self.settings.image_bytes)
 
-    def _access(self, platform: str, egress: Egress) -> Access:
+    def access(self, platform: str, egress: Egress) -> Access:
+        """Return the way to a platform. Raises PlatformNotCrawled, ConfigError."""
+        if platform not in self.settings.platforms:
+            raise PlatformNotCrawled(platform)
         settings, given = self.settings.of(platform), self.settings.platforms[platform]
         http = HttpOptions(
             page_pause=settings.page_pause,
@@ -115,7 +111,7 @@ class Crawler:
         own = read_own(platform, given.own)
         return Access(upstream=given.upstream, egress=egress, http=http, rates=rates, own=own)
 
-    def _egress_options(self) -> EgressOptions:
+    def egress_options(self) -> EgressOptions:
         settings = self.settings
         return EgressOptions(
             reload_every=settings.routes_every,

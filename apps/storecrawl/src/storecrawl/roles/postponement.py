@@ -11,7 +11,7 @@ from rolecall import Cancel, Context, DatabaseUnavailable, Next, PermanentFailur
 from storecrawl.egress import HeldBack
 from storecrawl.payloads import PayloadUnreachable
 from storecrawl.platforms.errors import UpstreamFailure
-from storecrawl.roles.crawler import PlatformNotCrawled
+from storecrawl.platforms.settings import PlatformNotCrawled
 
 LEAST_SECONDS = 1.0
 OUTAGE_SECONDS = 5.0

@@ -200,3 +200,16 @@ where store.id = %(store_id)s
 select platform
 from storecrawl.stores
 where id = %(store_id)s
+
+
+-- name: list_chain_endpoints
+-- returns: the base URLs of chains, and how many stores each chain has on the platform
+select known.platform, known.chain, known.endpoint,
+    (
+        select count(*)
+        from storecrawl.stores as store
+        where store.platform = known.platform
+            and store.chain = known.chain
+    ) as stores
+from storecrawl.chain_endpoints as known
+order by known.platform, known.chain
