@@ -18,6 +18,7 @@ from psycopg.rows import dict_row
 from storecrawl.app import build_app
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.migrations import MIGRATIONS
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.buckets import BUCKET, serving_buckets
@@ -62,7 +63,11 @@ def direct_route(connection: psycopg.Connection[Any]) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(CrawlSettings(upstream="http://127.0.0.1:9", data_dir=tmp_path, schedules=False))
+    return build_app(
+        CrawlSettings(
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")}, data_dir=tmp_path, schedules=False
+        )
+    )
 
 
 @pytest.fixture
@@ -90,7 +95,14 @@ class Shop:
         return [self.store(name=f"Store {each}", state=state, **columns) for each in range(number)]
 
     def store(self, **columns: object) -> int:
-        row = {"platform_store_id": None, "name": "A store", "state": "AZ", "slug": None, **columns}
+        row = {
+            "platform": "dutchie",
+            "platform_store_id": None,
+            "name": "A store",
+            "state": "AZ",
+            "slug": None,
+            **columns,
+        }
         row.setdefault("crawl_enabled", True)
         names = ", ".join(row)
         values = ", ".join(f"%({name})s" for name in row)

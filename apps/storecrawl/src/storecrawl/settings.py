@@ -5,18 +5,21 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
 from rolecall import ConfigError
-from storecrawl.platforms.dutchie.operations import OPERATIONS
+from storecrawl.platforms.registry import PLATFORMS
+from storecrawl.platforms.settings import PlatformSettings, read_own, variable_of
 
 PREFIX = "STORECRAWL_"
-PATH = re.compile(r"(?:/[0-9A-Za-z_.-]+)+")
-HASH = re.compile(r"([A-Za-z]+)=[0-9a-f]{64}")
-OPERATION_NAMES = tuple(operation.name for operation in OPERATIONS)
+PER_PLATFORM = (
+    "states", "fetch_every", "fetch_batches", "discover_every", "page_pause", "backoff", "host_rate", "store_rate",
+    "longest_retry_after",
+)  # fmt: skip
+"""The settings that a platform can have with another value: STORECRAWL_DUTCHIE_FETCH_EVERY."""
 BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?")
 
 
@@ -24,10 +27,9 @@ BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0
 class CrawlSettings:
     """The settings of the crawler. Times are in seconds.
 
-    Upstream and files: `upstream` is the menu platform's URL, `data_dir` the root of all files, unless `store` is a
-    bucket (s3://bucket/prefix; endpoint and credentials in AWS_* variables). `states` are the codes that discovery
-    covers; empty means all. `hashes` are persisted-query hashes in the form `FilteredProducts=<64 hex digits>`,
-    tried in order before our own query texts.
+    Platforms and files: `platforms` are the crawled platforms by name; each can have other values of the settings in
+    `PER_PLATFORM`. `data_dir` is the root of all files, unless `store` is a bucket (s3://bucket/prefix; endpoint and
+    credentials in AWS_* variables). `states` are the codes that discovery covers; empty means all.
 
     Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
     `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
@@ -47,7 +49,7 @@ class CrawlSettings:
     upstream count as at most `longest_retry_after`.
     """
 
-    upstream: str = ""
+    platforms: Mapping[str, PlatformSettings] = field(default_factory=dict)
     data_dir: Path = Path("storecrawl-data")
     store: str = ""
     states: tuple[str, ...] = ()
@@ -72,9 +74,6 @@ class CrawlSettings:
     image_networks: tuple[str, ...] = ()
     page_pause: float = 0.4
     backoff: float = 2.0
-    stores_path: str = "/graphql"
-    menus_path: str = "/api-3/graphql"
-    hashes: tuple[str, ...] = ()
     schedules: bool = True
     routes_every: float = 60.0
     forbidden_limit: int = 3
@@ -88,24 +87,47 @@ class CrawlSettings:
 
     @property
     def dark_after(self) -> timedelta:
-        """How long a store can be without a menu before it is dark."""
-        return timedelta(seconds=self.dark_rounds * self.fetch_every)
+        """How long a store can be without a menu before it is dark: by the longest rounds of any platform."""
+        rounds = [self.fetch_every, *(self.of(name).fetch_every for name in self.platforms)]
+        return timedelta(seconds=self.dark_rounds * max(rounds))
 
-    @property
-    def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
-        pairs = [one.split("=", 1) for one in self.hashes]
-        return {name: tuple(digest for other, digest in pairs if other == name) for name, _ in pairs}
+    def of(self, platform: str) -> CrawlSettings:
+        """Return the settings with the values of a platform."""
+        return replace(self, **self.platforms[platform].overrides)  # type: ignore[arg-type]  # values of these fields
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> CrawlSettings:
         """Read the STORECRAWL_* variables. Raises ConfigError for an invalid value."""
         given = {name: environment[PREFIX + name.upper()] for name in _FIELDS if environment.get(PREFIX + name.upper())}
-        return cls(**{name: _READERS[name](name, value) for name, value in given.items()})  # type: ignore[arg-type]  # each reader gives its field's type
+        values = {name: _READERS[name](name, value) for name, value in given.items()}
+        platforms = {name: _platform(name, environment) for name in PLATFORMS}
+        crawled = {name: platform for name, platform in platforms.items() if platform is not None}
+        return cls(platforms=crawled, **values)  # type: ignore[arg-type]  # each reader gives its field's type
 
     def to_environment(self) -> dict[str, str]:
         """Return the variables from which another process reads the same settings."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        return {PREFIX + name.upper(): _to_text(value) for name, value in values.items()}
+        texts = {PREFIX + name.upper(): _to_text(value) for name, value in values.items()}
+        for name, platform in self.platforms.items():
+            own = {"upstream": platform.upstream, **platform.own, **platform.overrides}
+            texts |= {variable_of(name, option): _to_text(value) for option, value in own.items()}
+        return texts
+
+
+def _platform(platform: str, environment: Mapping[str, str]) -> PlatformSettings | None:
+    """Read the variables of a platform; None if it has no URL, so that it is not crawled."""
+
+    def given(names: Iterable[str]) -> dict[str, str]:
+        stated = {name: environment.get(variable_of(platform, name)) for name in names}
+        return {name: text for name, text in stated.items() if text}
+
+    upstream = given(["upstream"]).get("upstream")
+    if upstream is None:
+        return None
+    own = given(PLATFORMS[platform].spec.options)
+    read_own(platform, own)
+    overrides = {name: _READERS[name](f"{platform}_{name}", text) for name, text in given(PER_PLATFORM).items()}
+    return PlatformSettings(upstream=_text(f"{platform}_upstream", upstream), own=own, overrides=overrides)
 
 
 def _to_text(value: object) -> str:
@@ -179,25 +201,7 @@ def _states(_name: str, value: str) -> tuple[str, ...]:
     return tuple(state.strip().upper() for state in value.split(",") if state.strip())
 
 
-def _path(name: str, value: str) -> str:
-    if not PATH.fullmatch(value):
-        raise ConfigError("must be a path such as /graphql", variable=PREFIX + name.upper(), value=value)
-    return value
-
-
-def _hashes(name: str, value: str) -> tuple[str, ...]:
-    given = tuple(one.strip() for one in value.split(",") if one.strip())
-    for one in given:
-        found = HASH.fullmatch(one)
-        if found is None or found[1] not in OPERATION_NAMES:
-            names = ", ".join(OPERATION_NAMES)
-            problem = f"{one!r} must have the form {OPERATION_NAMES[0]}=<64 hex digits> with one of {names}"
-            raise ConfigError(problem, variable=PREFIX + name.upper())
-    return given
-
-
 _READERS = {
-    "upstream": _text,
     "data_dir": _folder,
     "store": _bucket,
     "states": _states,
@@ -222,9 +226,6 @@ _READERS = {
     "image_networks": _networks,
     "page_pause": _seconds,
     "backoff": _seconds,
-    "stores_path": _path,
-    "menus_path": _path,
-    "hashes": _hashes,
     "schedules": _truth,
     "routes_every": _seconds,
     "forbidden_limit": _limit,

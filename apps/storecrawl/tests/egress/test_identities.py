@@ -7,7 +7,6 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from apps.storecrawl.tests.upstream.conftest import serving_app
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,6 +14,8 @@ from starlette.routing import Route as Route_
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
 from storecrawl.egress.sessions import Sessions, trusted_certificates
+
+from apps.storecrawl.tests.platforms.conftest import serving_app
 
 from .conftest import Book
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import apply_menu, find_payload, read_menu
+from storecrawl.catalog import apply_menu, find_payload
 from storecrawl.payloads import PayloadStore
+from storecrawl.platforms.menus import read_menu
 from storecrawl.storage import FolderStorage
 
 from .hostile import hostile_paths

@@ -16,6 +16,7 @@ from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.world import World
 from storecrawl.platforms.dutchie import menu_of
 from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
@@ -38,8 +39,15 @@ async def server() -> AsyncIterator[MenuServer]:
 @pytest.fixture
 def single(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any], server: MenuServer) -> Crawl:
     """A crawl of the menu server's only store, without retries."""
-    crawl = Crawl(replace(settings, upstream=server.url, retry_first=30.0), database, connection)
-    crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'Sun') returning id", STORE)
+    crawl = Crawl(
+        replace(settings, platforms={"dutchie": PlatformSettings(upstream=server.url)}, retry_first=30.0),
+        database,
+        connection,
+    )
+    crawl.rows(
+        "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'Sun') returning id",
+        STORE,
+    )
     return crawl
 
 
@@ -124,7 +132,11 @@ async def test_response_rejected_by_its_status_alone_is_not_stored(single: Crawl
 
 async def test_response_of_a_bot_wall_is_not_stored(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
     upstream.wall_off(STORE)
-    crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
+    crawl = Crawl(
+        replace(single.settings, platforms={"dutchie": PlatformSettings(upstream=upstream.url)}),
+        single.database,
+        single._connection,
+    )
 
     await crawl.run(FETCH)
 

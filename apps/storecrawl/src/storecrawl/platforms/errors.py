@@ -57,11 +57,14 @@ class RouteFailed(Unavailable):
 
 
 class UpstreamError(UpstreamFailure):
-    """The upstream responded with errors; `code` is its own code for them, if any."""
+    """The upstream responded with errors; `code` is its own code for them, `status` that of HTTP, if any."""
 
-    def __init__(self, message: str, *, code: str | None = None, retryable: bool = True) -> None:
+    def __init__(
+        self, message: str, *, code: str | None = None, status: int | None = None, retryable: bool = True
+    ) -> None:
         super().__init__(f"error of the upstream: {message}")
         self.code = code
+        self.status = status
         self.retryable = retryable
 
 

@@ -6,41 +6,45 @@ Requests raise the errors of `storecrawl.platforms.errors` and HeldBack, nothing
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from storecrawl.catalog.discovery import NamedCity
+from storecrawl.catalog.discovery import NamedCity, StoreRules
 from storecrawl.catalog.normalize import Menu
 from storecrawl.catalog.store_records import DiscoveredStore
-from storecrawl.platforms.connection import Connection
+from storecrawl.platforms.access import Access
 from storecrawl.platforms.raw_pages import RawPage
 
 Keep = Callable[[RawPage], None]
 """Receives each response of a menu before it is parsed."""
+ReadOption = Callable[[str], object]
+"""Turns the text of a setting into its value. Raises ValueError with the problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """The constant facts of a platform.
 
-    `name` is the value of `platform` columns, and the word in settings and schedules. `store_id` matches the ids of
-    its stores completely. `options` are the names of its own settings, read from STORECRAWL_<NAME>_<OPTION>.
+    The name in `rules` is the value of `platform` columns, and the word in settings and schedules. `options` are the
+    platform's own settings: STORECRAWL_<NAME>_<OPTION>.
     """
 
-    name: str
     title: str
-    store_id: re.Pattern[str]
-    options: tuple[str, ...] = ()
+    rules: StoreRules
+    options: Mapping[str, ReadOption] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.rules.platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreAddress:
     """Everything that a platform needs to find a store's menu.
 
-    `endpoint` is the store's own base URL, if it differs from that of the platform. `recreational` and `medical` are
-    None if unknown.
+    `endpoint` is the base URL of the store or its chain, if it differs from that of the platform. `recreational` and
+    `medical` are None if unknown.
     """
 
     platform_store_id: str
@@ -60,7 +64,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What a platform lists in an area: stores, and cities that are searched next.
+    """The stores that a platform lists in an area, and cities to search next.
 
     `records` are the platform's own objects, which are archived.
     """
@@ -92,11 +96,11 @@ class FetchedMenu(Protocol):
 
 
 class Platform(Protocol):
-    """A platform. `spec` and `read` need no instance, since payloads are read without a connection."""
+    """A platform. The class itself has the spec and reads documents, since payloads are read without connection."""
 
     spec: ClassVar[Spec]
 
-    def __init__(self, connection: Connection) -> None: ...
+    def __init__(self, access: Access) -> None: ...
 
     @staticmethod
     def read(document: object) -> Menu:

@@ -11,9 +11,10 @@ from typing import Annotated, Self, TypeVar, cast
 from fastapi import Depends, Request
 
 from rolecall.web import Mounted, RequestRefused
-from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
+from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.platforms.menus import read_menu
 from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems

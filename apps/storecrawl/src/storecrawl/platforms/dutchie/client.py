@@ -12,7 +12,8 @@ from random import Random
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from storecrawl.egress import Egress, Visit
+from storecrawl.egress import Egress, Rates, Visit
+from storecrawl.platforms.client import HttpClient
 from storecrawl.platforms.dutchie.digests import Digests, Place, places_in
 from storecrawl.platforms.dutchie.menu import FetchedMenu, Kind, menu_of
 from storecrawl.platforms.dutchie.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
@@ -22,9 +23,8 @@ from storecrawl.platforms.dutchie.records import City, PlatformStore, cities_of,
 from storecrawl.platforms.dutchie.replies import HashUnknown, page_of_web, root_of
 from storecrawl.platforms.dutchie.resolution import MenuPage, Resolution, resolve, slug_of
 from storecrawl.platforms.errors import ForeignRedirect, UnknownStore, UpstreamError
-from storecrawl.platforms.exchange import Exchange, Reply, checked_base
+from storecrawl.platforms.exchange import Reply
 from storecrawl.platforms.raw_pages import RawPage
-from storecrawl.platforms.retry import RetryRule
 
 T = TypeVar("T")
 Variables = dict[str, Any]
@@ -70,15 +70,13 @@ class UpstreamClient:
         *,
         options: ClientOptions | None = None,
         egress: Egress | None = None,
+        rates: Rates | None = None,
         random: Random | None = None,
     ) -> None:
         self._options = options or ClientOptions()
-        base = checked_base(base_url)
-        self._exchange = Exchange(base, self._options)
-        self._host = base.netloc.decode("ascii")
         self._owns_egress = egress is None
         self._egress = egress or Egress()
-        self._rule = RetryRule(self._options, random or Random())
+        self._http = HttpClient(base_url, options=self._options, egress=self._egress, rates=rates, random=random)
         self._hashes = Hashes(self._options.hashes)
 
     async def __aenter__(self) -> Self:
@@ -132,8 +130,8 @@ class UpstreamClient:
 
         A redirect to a menu elsewhere is not followed: the result has its address and no text.
         """
-        async with self._egress.visit(self._host, about=path) as visit:
-            return await self._rule.run(visit, lambda: self._page(visit, path))
+        async with self._http.visit(about=path) as visit:
+            return await self._http.rule.run(visit, lambda: self._page(visit, path))
 
     async def menu(
         self, dispensary_id: str, pricing_types: tuple[str, ...] = ("rec",), *, keep: Keep = _discard
@@ -144,7 +142,7 @@ class UpstreamClient:
         upstream does not distinguish the two. Raises Truncated for a menu that was cut.
         """
         menu_fetch = _MenuFetch(dispensary_id=dispensary_id, pricing_types=pricing_types, keep=keep)
-        async with self._egress.visit(self._host, store=dispensary_id) as visit:
+        async with self._http.visit(store=dispensary_id) as visit:
             return await self._walk_lists(visit, menu_fetch, deque())
 
     async def menu_unless_same(
@@ -160,7 +158,7 @@ class UpstreamClient:
         if list(dict.fromkeys(kind for kind, _ in places)) != self._kinds(menu_fetch):
             return await self.menu(dispensary_id, pricing_types, keep=keep)
         compared: deque[_ComparedResponse] = deque()
-        async with self._egress.visit(self._host, store=dispensary_id) as visit:
+        async with self._http.visit(store=dispensary_id) as visit:
             for place, digest in zip(places, digests, strict=True):
                 compared.append(await self._compare_page(visit, menu_fetch, place, digest))
                 if compared[-1].page is not None:
@@ -180,7 +178,7 @@ class UpstreamClient:
         walks = {}
         for kind in self._kinds(menu_fetch):
             walks[kind] = await walk_twice_if_short(
-                self._fetcher(visit, menu_fetch, kind, compared), self._options, self._rule
+                self._fetcher(visit, menu_fetch, kind, compared), self._options, self._http.rule
             )
         menu = FetchedMenu.of(menu_fetch.dispensary_id, self._options.page_size, walks)
         menu.refuse_if_truncated()
@@ -242,14 +240,14 @@ class UpstreamClient:
     async def _request_stores(
         self, operation: Operation, variables: Variables, read: Callable[[Any], T], *, about: str
     ) -> T:
-        async with self._egress.visit(self._host, about=about) as visit:
+        async with self._http.visit(about=about) as visit:
             return await self._request(
                 visit, self._options.stores_path, operation, variables, lambda reply: read(root_of(reply, operation))
             )
 
     async def _page(self, visit: Visit, path: str) -> MenuPage:
         try:
-            return page_of_web(await self._exchange.get_page(visit, path))
+            return page_of_web(await self._http.exchange.get_page(visit, path))
         except ForeignRedirect as elsewhere:
             if slug_of(elsewhere.location) is None:
                 raise
@@ -258,14 +256,14 @@ class UpstreamClient:
     async def _request(  # sizes: a request, its visit, and how its response is read
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
-        return await self._rule.run(visit, lambda: self._answer(visit, path, operation, variables, judge))
+        return await self._http.rule.run(visit, lambda: self._answer(visit, path, operation, variables, judge))
 
     async def _answer(  # sizes: as `_request`
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         for digest in self._hashes.candidates(operation):
             params = _hash_request(operation, digest, variables)
-            reply = await self._exchange.get(visit, path, params, _headers(operation))
+            reply = await self._http.exchange.get(visit, path, params, _headers(operation))
             try:
                 answer = await _judge(reply, judge)
             except HashUnknown:
@@ -278,7 +276,7 @@ class UpstreamClient:
         self, visit: Visit, path: str, operation: Operation, variables: Variables, judge: Callable[[Reply], T]
     ) -> T:
         document = _text_request(operation, variables)
-        reply = await self._exchange.post(visit, path, document, _headers(operation))
+        reply = await self._http.exchange.post(visit, path, document, _headers(operation))
         try:
             answer = await _judge(reply, judge)
         except HashUnknown as error:

@@ -55,6 +55,10 @@ class FetchedMenu:
         return cls(dispensary_id=dispensary_id, page_size=page_size, walks=walks, products=merge_walks(walks))
 
     @property
+    def product_count(self) -> int:
+        return len(self.products)
+
+    @property
     def page_count(self) -> int:
         return sum(len(walk.pages) for walk in self.walks.values())
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from storecrawl.platforms.dutchie.operations import Operation
 from storecrawl.platforms.dutchie.resolution import MenuPage
-from storecrawl.platforms.errors import Blocked, Malformed, RateLimited, SchemaDrift, Unavailable, UpstreamError
+from storecrawl.platforms.errors import SchemaDrift, UpstreamError
 from storecrawl.platforms.exchange import Reply
+from storecrawl.platforms.replies import CLIENT_ERRORS, json_error, refuse_client_error, refuse_status
 from storecrawl.platforms.untrusted_json import NotJson, Unread, read_json, read_members
 
-UNAUTHORIZED, FORBIDDEN, REQUEST_TIMEOUT, TOO_MANY_REQUESTS = 401, 403, 408, 429
-CLIENT_ERRORS, SERVER_ERRORS = 400, 500
 UNKNOWN_HASH = "PersistedQueryNotFound"
 UNKNOWN_HASH_CODE = "PERSISTED_QUERY_NOT_FOUND"
 FINAL_CODES = frozenset(
@@ -35,11 +34,11 @@ class HashUnknown(Exception):
 
 def root_of(reply: Reply, operation: Operation) -> Any:
     """Return the value of the operation's root field. Raises errors of the tree, and HashUnknown."""
-    _refuse_status(reply)
+    refuse_status(reply)
     try:
         document = read_json(reply.body)
     except NotJson as problem:
-        raise _json_error(reply, problem) from problem
+        raise json_error(reply, problem) from problem
     return _root(document, reply, operation)
 
 
@@ -48,39 +47,19 @@ def root_without_bad_members(reply: Reply, operation: Operation, name: str) -> t
 
     Use it for documents that `root_of` rejects. It scans the whole body for the bounds of each member.
     """
-    _refuse_status(reply)
+    refuse_status(reply)
     try:
         document, unread = read_members(reply.body, "data", operation.root, name)
     except NotJson as problem:
-        raise _json_error(reply, problem) from problem
+        raise json_error(reply, problem) from problem
     return _root(document, reply, operation), unread
 
 
 def page_of_web(reply: Reply) -> MenuPage:
     """Return the web page in a response. Raises errors of the tree."""
-    _refuse_status(reply)
-    if reply.status >= CLIENT_ERRORS:
-        raise UpstreamError(f"HTTP {reply.status}", retryable=False)
+    refuse_status(reply)
+    refuse_client_error(reply)
     return MenuPage(path=reply.path, text=reply.body.decode("utf-8", "replace"))
-
-
-def _refuse_status(reply: Reply) -> None:
-    if reply.status in {UNAUTHORIZED, FORBIDDEN}:
-        raise Blocked(reply.status)
-    if reply.status == TOO_MANY_REQUESTS:
-        raise RateLimited(reply.retry_after)
-    if reply.status >= SERVER_ERRORS or reply.status == REQUEST_TIMEOUT:
-        raise Unavailable(f"HTTP {reply.status}", retry_after=reply.retry_after)
-
-
-def _json_error(reply: Reply, problem: NotJson) -> Exception:
-    if "html" in reply.content_type:
-        return Blocked(reply.status)
-    if reply.status >= CLIENT_ERRORS:
-        return UpstreamError(f"HTTP {reply.status}", retryable=False)
-    if problem.is_cut:
-        return Unavailable(f"incomplete response (HTTP {reply.status}): {problem}")
-    return Malformed(str(problem))
 
 
 def _root(document: Any, reply: Reply, operation: Operation) -> Any:
