@@ -1,1 +1,1 @@
-"""Sources of menus, one package per platform."""
+"""The platforms on which stores publish their menus, one package for each."""
