@@ -74,7 +74,7 @@ class _Dispense:
         name = http.path_params["id"]
 
         def answer() -> Answer:
-            store = _find(dispense_stores(self._world), lambda each: venue_id(each) == name)
+            store = _find(dispense_stores(self._world), lambda each: name in {venue_id(each), each.slug})
             if store is None:
                 return _json({"name": "NotFoundError", "message": "venue not found"}, HTTPStatus.NOT_FOUND)
             return _json(venue_document(store))
