@@ -43,7 +43,7 @@ def read_ids(text: str) -> tuple[str, ...]:
 class Dispense:
     """Dispense. Its API has no directory of all venues: those of the organizations in the settings are discovered."""
 
-    spec: ClassVar = Spec(
+    spec: ClassVar[Spec] = Spec(
         title="Dispense",
         rules=StoreRules(platform=NAME, store_id=ID),
         options={API_KEY: str, ORGANIZATIONS: read_ids},
@@ -53,7 +53,7 @@ class Dispense:
     def __init__(self, access: Access) -> None:
         headers = {**access.http.headers, KEY_HEADER: str(access.own.get(API_KEY, ""))}
         self._clients = Clients(replace(access, http=replace(access.http, headers=headers)))
-        self._organizations: Any = access.own.get(ORGANIZATIONS, ())
+        self._organizations: Sequence[str] = access.own.get(ORGANIZATIONS, ())
 
     @staticmethod
     def entry_name(entry: str) -> str | None:

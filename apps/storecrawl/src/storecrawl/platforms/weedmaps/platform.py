@@ -42,7 +42,7 @@ def read_address(text: str) -> str:
 class Weedmaps:
     """Weedmaps. Its directory and its menus have different hosts; that of the directory is a setting of its own."""
 
-    spec: ClassVar = Spec(
+    spec: ClassVar[Spec] = Spec(
         title="Weedmaps", rules=StoreRules(platform=NAME, store_id=ID), options={DIRECTORY: read_address}
     )
     read = staticmethod(read)
