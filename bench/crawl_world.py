@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.migrations import MIGRATIONS
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from bench.crawl_sampler import FOLDER
@@ -114,7 +115,7 @@ def _upstream_flags(sizes: CrawlSizes) -> Sequence[str]:
 
 def _settings(address: str, folder: Path) -> CrawlSettings:
     return CrawlSettings(
-        upstream=address,
+        platforms={"dutchie": PlatformSettings(upstream=address)},
         data_dir=folder,
         fetch_every=1.0,
         fetch_batches=1,

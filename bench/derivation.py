@@ -26,6 +26,7 @@ from storecrawl.catalog import apply_menu, record_payload
 from storecrawl.catalog.normalize import Menu, normalize
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.payloads import WrittenPayload
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client, NewTask, WorkerOptions, migrate
@@ -82,7 +83,10 @@ def main(arguments: Sequence[str]) -> None:
             for statement in FILL.read_text("utf-8").split(";\n\n"):
                 connection.execute(statement.encode(), {"stores": stores})
         settings = CrawlSettings(
-            upstream="http://127.0.0.1:9", data_dir=Path(folder), schedules=False, derive_pause=0.05
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")},
+            data_dir=Path(folder),
+            schedules=False,
+            derive_pause=0.05,
         )
         asyncio.run(_measure(server.dsn, build_app(settings), stores))
 

@@ -16,10 +16,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from storecrawl.app import build_app
-from storecrawl.catalog import apply_menu, find_payload, read_menu
+from storecrawl.catalog import apply_menu, find_payload
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.payloads import PayloadStore
+from storecrawl.platforms.menus import read_menu
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage import FolderStorage
 
@@ -65,7 +67,11 @@ def direct_route(connection: psycopg.Connection[Any]) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(CrawlSettings(upstream="http://127.0.0.1:9", data_dir=tmp_path, schedules=False))
+    return build_app(
+        CrawlSettings(
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")}, data_dir=tmp_path, schedules=False
+        )
+    )
 
 
 @pytest.fixture
@@ -93,7 +99,14 @@ class Shop:
         return [self.store(name=f"Store {each}", state=state, **columns) for each in range(number)]
 
     def store(self, **columns: object) -> int:
-        row = {"platform_store_id": None, "name": "A store", "state": "AZ", "slug": None, **columns}
+        row = {
+            "platform": "dutchie",
+            "platform_store_id": None,
+            "name": "A store",
+            "state": "AZ",
+            "slug": None,
+            **columns,
+        }
         row.setdefault("crawl_enabled", True)
         names = ", ".join(row)
         values = ", ".join(f"%({name})s" for name in row)

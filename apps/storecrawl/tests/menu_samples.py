@@ -1,6 +1,7 @@
-"""Menus to test with: generated ones, and captured menus of real stores if `CAPTURED_MENUS` names their folder.
+"""Menus to test with: generated ones, and captured menus of real stores if `CAPTURED_MENUS` names their folders.
 
-Captures may not be copied into the repository. The first part of a file's name is its form.
+Captures may not be copied into the repository. The first part of a file's name is its form. Several folders are
+separated as in PATH.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from storecrawl.catalog.normalize import Menu, normalize, parse_document
 
 from apps.storecrawl.tests.menu_forms import MENUS, OTHERS
 
 MENU_FORMS = ("graphql", "plus", "joint", "legacy")
+PLATFORM_FORMS = ("dispense", "weedmaps", "jane")
 OTHER_FORMS = ("foreign", "flat", "stores")
 
 
@@ -53,7 +56,22 @@ def _generated() -> list[Sample]:
     return [Sample(name=name, read=read) for name, read in (MENUS | OTHERS).items()]
 
 
+def captured_file(name: str) -> Path:
+    """Return the path of a capture; skip the test if no folder has it."""
+    found = next((folder / name for folder in _folders() if (folder / name).is_file()), None)
+    return found or pytest.skip(f"no folder of CAPTURED_MENUS has {name}")
+
+
 def _captured() -> list[Sample]:
-    folder = os.environ.get("CAPTURED_MENUS")
-    files = sorted(Path(folder).iterdir()) if folder else []
-    return [Sample(name=file.name, read=file.read_bytes) for file in files if file.suffix != ".md"]
+    files = sorted(file for folder in _folders() for file in folder.iterdir())
+    return [Sample(name=_form_first(file.name), read=file.read_bytes) for file in files if file.suffix != ".md"]
+
+
+def _folders() -> list[Path]:
+    return [Path(folder) for folder in os.environ.get("CAPTURED_MENUS", "").split(os.pathsep) if folder]
+
+
+def _form_first(name: str) -> str:
+    """Return a name that begins with its form: captures of platforms were foreign before these were read."""
+    plain = name.removeprefix("foreign-")
+    return plain if plain.startswith(PLATFORM_FORMS) else name

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from apps.storecrawl.tests.upstream.conftest import serving_app
+from apps.storecrawl.tests.platforms.conftest import serving_app
 
 STORE = "5f0e8d7c6b5a493827161504"
 

@@ -16,7 +16,7 @@ import pytest
 from storecrawl.cli import run as run_here
 from storecrawl.cli.commands import COMMANDS, build
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
-from storecrawl.upstream import UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
 
 from apps.storecrawl.tests.menu_samples import MENU_FORMS, OTHER_FORMS, Sample, samples
 from rolecall.cli import LateCommand

@@ -67,13 +67,16 @@ def test_view_has_its_former_columns(psql: Psql, view: str, columns: str) -> Non
 
 
 def test_task_of_a_store_names_the_store_and_the_platform(psql: Psql) -> None:
+    psql(
+        "insert into storecrawl.stores (id, platform, name) values (4, 'dutchie', 'A'), (5, 'weedmaps', 'B') returning 1"
+    )
     [fetch] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": 4}') as id")
     [refresh] = psql("select rolecall.enqueue('product_refresh', '{\"payload_id\": 9}', p_key => 'store:5') as id")
     [neither] = psql("select rolecall.enqueue('payload_fetch', '{\"store_id\": \"99999999999999999999\"}') as id")
 
     assert [(row["dispensary_id"], row["platform"]) for row in map(psql.task, (fetch["id"], refresh["id"]))] == [
         (4, "dutchie"),
-        (5, "dutchie"),
+        (5, "weedmaps"),
     ]
     assert psql.task(neither["id"])["dispensary_id"] is None
 

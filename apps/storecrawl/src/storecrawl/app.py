@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from itertools import product
 
 from rolecall import App, exponential
 from storecrawl.health_checks import build_checks
@@ -40,9 +41,8 @@ OTHER_ROLES = {
 ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
 PRIORITIES = {"store_discovery": 5}
-# The only crawled platform; each one has a separate schedule.
-PLATFORM = "dutchie"
-DISCOVERY = f"store_discovery_{PLATFORM}"
+# Each platform has separate schedules of these tasks.
+PLATFORM_SCHEDULES = {"payload_fetch_all": "fetch_every", "store_discovery": "discover_every"}
 
 
 def build_app(settings: CrawlSettings) -> App:
@@ -57,7 +57,7 @@ def build_app(settings: CrawlSettings) -> App:
     )
     app.alias("dispensary_id", "store_id", key=STORE_KEY)
     app.alias("state_code", "state")
-    app.constant("platform", PLATFORM)
+    app.alias("platform", "platform")
     app.mount("storecrawl.api:router", crawler)
     app.mount("storecrawl.pages:router", crawler)
     add_store_discovery(app, crawler)
@@ -90,18 +90,22 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:
     # Each run covers everything, so that a second one behind a long run would be useless.
     every = {
-        "payload_fetch_all": settings.fetch_every,
-        DISCOVERY: settings.discover_every,
         "analytics_refresh": settings.analyse_every,
         "orphan_sweep": settings.sweep_every,
     }
     if settings.keep_days is not None or settings.keep_last is not None:
         every["payload_expiry"] = settings.sweep_every
     for name, seconds in every.items():
-        handler = "store_discovery" if name == DISCOVERY else name
-        formerly = None if name == handler else handler
-        priority = PRIORITIES.get(handler, 0)
-        app.schedule(name, handler, every=seconds, overlap="skip", priority=priority, formerly=formerly)
+        app.schedule(name, name, every=seconds, overlap="skip")
+    for platform, (handler, interval) in product(settings.platforms, PLATFORM_SCHEDULES.items()):
+        app.schedule(
+            f"{handler}_{platform}",
+            handler,
+            every=getattr(settings.of(platform), interval),
+            payload={"platform": platform},
+            overlap="skip",
+            priority=PRIORITIES.get(handler, 0),
+        )
 
 
 app = build_app(CrawlSettings.from_environment())

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -17,10 +17,15 @@ import msgspec
 from msgspec import Meta
 
 from rolecall import ConfigError
-from storecrawl.upstream.operations import OPERATIONS
+from storecrawl.platforms.registry import PLATFORMS
+from storecrawl.platforms.settings import PlatformSettings, read_own, variable_of
 
 PREFIX = "STORECRAWL_"
-OPERATION = "|".join(operation.name for operation in OPERATIONS)
+PER_PLATFORM = (
+    "states", "fetch_every", "fetch_batches", "discover_every", "page_pause", "backoff", "host_rate", "store_rate",
+    "longest_retry_after",
+)  # fmt: skip
+"""The settings that a platform can have with another value: STORECRAWL_DUTCHIE_FETCH_EVERY."""
 BUCKET = r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?\Z"
 WORDS = {"yes": "true", "no": "false"}
 
@@ -29,13 +34,7 @@ Rate = Annotated[float, Meta(gt=0, lt=1e12, description="a positive number of re
 Number = Annotated[int, Meta(gt=0, description="a positive integer")]
 Limit = Annotated[int, Meta(ge=0, description="an integer, 0 or more")]
 Url = Annotated[str, Meta(pattern="^https?://", description="an http or https URL")]
-UrlPath = Annotated[str, Meta(pattern=r"^(/[0-9A-Za-z_.-]+)+\Z", description="a path such as /graphql")]
 Bucket = Annotated[str, Meta(pattern=BUCKET, description="of the form s3://bucket/prefix")]
-Hash = Annotated[str, Meta(pattern=rf"^({OPERATION})=[0-9a-f]{{64}}\Z")]
-Hashes = Annotated[
-    tuple[Hash, ...],
-    Meta(description=f"a list of the form {OPERATIONS[0].name}=<64 hex digits>, with one of {OPERATION}"),
-]
 Networks = Annotated[tuple[str, ...], Meta(description="a list of networks")]
 
 
@@ -43,10 +42,9 @@ Networks = Annotated[tuple[str, ...], Meta(description="a list of networks")]
 class CrawlSettings:
     """The settings of the crawler. Times are in seconds.
 
-    Upstream and files: `upstream` is the menu platform's URL, `data_dir` the root of all files, unless `store` is a
-    bucket (s3://bucket/prefix; endpoint and credentials in AWS_* variables). `states` are the codes that discovery
-    covers; empty means all. `hashes` are persisted-query hashes in the form `FilteredProducts=<64 hex digits>`,
-    tried in order before our own query texts.
+    Platforms and files: `platforms` are the crawled platforms by name; each can have other values of the settings in
+    `PER_PLATFORM`. `data_dir` is the root of all files, unless `store` is a bucket (s3://bucket/prefix; endpoint and
+    credentials in AWS_* variables). `states` are the codes that discovery covers; empty means all.
 
     Rounds: the fetches of one `fetch_every` are spread in `fetch_batches`. Retries of a task start after
     `retry_first`, doubling up to 30 times that. Rounds of statistics start at least `derive_pause` apart. A product
@@ -66,7 +64,7 @@ class CrawlSettings:
     upstream count as at most `longest_retry_after`.
     """
 
-    upstream: Url = ""
+    platforms: Mapping[str, PlatformSettings] = field(default_factory=dict)
     data_dir: Path = Path("storecrawl-data")
     store: Bucket = ""
     states: tuple[str, ...] = ()
@@ -90,9 +88,6 @@ class CrawlSettings:
     image_networks: Networks = ()
     page_pause: Seconds = 0.4
     backoff: Seconds = 2.0
-    stores_path: UrlPath = "/graphql"
-    menus_path: UrlPath = "/api-3/graphql"
-    hashes: Hashes = ()
     schedules: bool = True
     routes_every: Seconds = 60.0
     forbidden_limit: Limit = 3
@@ -106,25 +101,56 @@ class CrawlSettings:
 
     @property
     def dark_after(self) -> timedelta:
-        """How long a store can be without a menu before it is dark."""
-        return timedelta(seconds=self.dark_rounds * self.fetch_every)
+        """How long a store can be without a menu before it is dark: by the longest rounds of any platform."""
+        rounds = [self.fetch_every, *(self.of(name).fetch_every for name in self.platforms)]
+        return timedelta(seconds=self.dark_rounds * max(rounds))
 
-    @property
-    def hashes_by_operation(self) -> dict[str, tuple[str, ...]]:
-        pairs = [one.split("=", 1) for one in self.hashes]
-        return {name: tuple(digest for other, digest in pairs if other == name) for name, _ in pairs}
+    def of(self, platform: str) -> CrawlSettings:
+        """Return the settings with the values of a platform."""
+        return replace(self, **self.platforms[platform].overrides)  # type: ignore[arg-type]  # values of these fields
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> CrawlSettings:
         """Read the STORECRAWL_* variables. Raises ConfigError for an invalid value."""
-        hints = get_type_hints(cls, include_extras=True)
+        hints = _hints()
         given = {name: text for name in hints if (text := environment.get(PREFIX + name.upper()))}
-        return cls(**{name: _read(name, text, hints[name]) for name, text in given.items()})
+        values = {name: _read(name, text, hints[name]) for name, text in given.items()}
+        platforms = {name: _platform(name, environment) for name in PLATFORMS}
+        return cls(platforms={name: each for name, each in platforms.items() if each is not None}, **values)
 
     def to_environment(self) -> dict[str, str]:
         """Return the variables from which another process reads the same settings."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {PREFIX + name.upper(): _to_text(value) for name, value in values.items()}
+        texts = {PREFIX + name.upper(): _to_text(getattr(self, name)) for name in _hints()}
+        for name, platform in self.platforms.items():
+            own = {"upstream": platform.upstream, **platform.own, **platform.overrides}
+            texts |= {variable_of(name, option): _to_text(value) for option, value in own.items()}
+        return texts
+
+
+def _hints() -> dict[str, Any]:
+    """Return the types of the settings that have one variable each."""
+    hints = get_type_hints(CrawlSettings, include_extras=True)
+    return {name: hint for name, hint in hints.items() if name != "platforms"}
+
+
+def _platform(platform: str, environment: Mapping[str, str]) -> PlatformSettings | None:
+    """Read the variables of a platform; None if it has no URL, so that it is not crawled."""
+
+    def given(names: Iterable[str]) -> dict[str, str]:
+        stated = {name: environment.get(variable_of(platform, name)) for name in names}
+        return {name: text for name, text in stated.items() if text}
+
+    upstream = given(["upstream"]).get("upstream")
+    if upstream is None:
+        return None
+    own = given(PLATFORMS[platform].spec.options)
+    read_own(platform, own)
+    hints = _hints()
+    overrides = {
+        name: _read(name, text, hints[name], variable_of(platform, name)) for name, text in given(PER_PLATFORM).items()
+    }
+    url = _read("upstream", upstream, Url, variable_of(platform, "upstream"))
+    return PlatformSettings(upstream=url, own=own, overrides=overrides)
 
 
 def _to_text(value: object) -> str:
@@ -133,19 +159,19 @@ def _to_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read(name: str, text: str, hint: Any) -> Any:
+def _read(name: str, text: str, hint: Any, variable: str = "") -> Any:
     try:
         value = msgspec.convert(_parts(name, text), hint, strict=False, dec_hook=lambda kind, each: kind(each))
         if name == "image_networks":
             for network in value:
                 ipaddress.ip_network(network)
     except ValueError:
-        raise ConfigError(f"must be {_description(hint)}", variable=PREFIX + name.upper(), value=text) from None
+        raise ConfigError(f"must be {_description(hint)}", variable=variable or PREFIX + name.upper(), value=text) from None
     return value
 
 
 def _parts(name: str, text: str) -> str | list[str]:
-    default = getattr(CrawlSettings(), name)
+    default = getattr(CrawlSettings(), name, "")
     if isinstance(default, tuple):
         parts = [part.strip() for part in text.split(",") if part.strip()]
         return [part.upper() for part in parts] if name == "states" else parts

@@ -6,13 +6,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 
 from apps.storecrawl.tests.conftest import Shop
 
 ANSWERS = [
-    RawPage(pricing_type="rec", mode=MenuMode.SHOWN, number=0, status=200, content_type="application/json", body=b"{}\n"),
-    RawPage(pricing_type="med", mode=MenuMode.FULL, number=3, status=200, content_type="text/html", body=b"\xff<b>\n\n"),
+    RawPage(part="rec shown", number=0, status=200, content_type="application/json", body=b"{}\n"),
+    RawPage(part="med full", number=3, status=200, content_type="text/html", body=b"\xff<b>\n\n"),
 ]  # fmt: skip
 
 
@@ -25,9 +25,9 @@ async def test_raw_responses_are_listed_and_each_is_returned_unchanged(http: htt
     pages = (await http.get(f"/api/raw-menus/{raw}/pages")).json()
     responses = [await http.get(f"/api/raw-menus/{raw}/pages/{each['index']}") for each in pages]
 
-    assert [(each["pricing_type"], each["mode"], each["page"], each["size"]) for each in pages] == [
-        ("rec", "shown", 0, 3),
-        ("med", "full", 3, 6),
+    assert [(each["part"], each["page"], each["size"]) for each in pages] == [
+        ("rec shown", 0, 3),
+        ("med full", 3, 6),
     ]
     assert [each.content for each in responses] == [answer.body for answer in ANSWERS]
     assert {each.headers["content-type"] for each in responses} == {"application/octet-stream"}

@@ -10,6 +10,7 @@ import httpx2
 import psycopg
 import pytest
 from storecrawl.app import build_app
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App
@@ -124,7 +125,9 @@ REFUSED = [
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(CrawlSettings(upstream="http://127.0.0.1:9", data_dir=tmp_path))
+    return build_app(
+        CrawlSettings(platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")}, data_dir=tmp_path)
+    )
 
 
 @pytest.fixture

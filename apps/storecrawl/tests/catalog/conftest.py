@@ -44,8 +44,8 @@ def new_store(query: Query) -> Callable[..., Awaitable[int]]:
         state: str | None = None, last_fetch_at: datetime | None = None, *, crawl_enabled: bool = True
     ) -> int:
         rows = await query(
-            "insert into storecrawl.stores (platform_store_id, name, state, last_fetch_at, crawl_enabled)"
-            " values (%s, 'A store', %s, %s, %s) returning id",
+            "insert into storecrawl.stores (platform, platform_store_id, name, state, last_fetch_at, crawl_enabled)"
+            " values ('dutchie', %s, 'A store', %s, %s, %s) returning id",
             secrets.token_hex(12),
             state,
             last_fetch_at,

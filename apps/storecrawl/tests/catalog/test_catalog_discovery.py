@@ -8,8 +8,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import DiscoveredStore, read_stores, stores_due
+from storecrawl.catalog import DiscoveredStore, stores_due
 from storecrawl.catalog.discovery import US_STATES, discover_locations, promote_locations, reject_location
+from storecrawl.platforms.dutchie import Dutchie
+from storecrawl.platforms.dutchie.store_objects import read_stores
 
 pytestmark = pytest.mark.asyncio
 
@@ -22,6 +24,7 @@ Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 def _store(number: int, **changes: Any) -> DiscoveredStore:
     values = {
+        "platform": "dutchie",
         "platform_store_id": f"{number:024x}",
         "name": f"Store {number}",
         "slug": f"store-{number}",
@@ -33,7 +36,9 @@ def _store(number: int, **changes: Any) -> DiscoveredStore:
 
 async def _discover(connection: psycopg.AsyncConnection, *stores: DiscoveredStore) -> list[int]:
     await discover_locations(connection, stores)
-    return await promote_locations(connection, [store.platform_store_id for store in stores], US_STATES, "task 1")
+    return await promote_locations(
+        connection, Dutchie.spec.rules, [store.platform_store_id for store in stores], covered=US_STATES, by="task 1"
+    )
 
 
 async def test_store_object_is_read_with_its_location() -> None:
@@ -91,7 +96,7 @@ async def test_second_discovery_promotes_nothing_again(connection: psycopg.Async
 async def test_existing_store_is_linked(connection: psycopg.AsyncConnection, query: Query) -> None:
     store = _store(1)
     await query(
-        "insert into storecrawl.stores (platform_store_id, name) values (%s, 'Known') returning id",
+        "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'Known') returning id",
         store.platform_store_id,
     )
 

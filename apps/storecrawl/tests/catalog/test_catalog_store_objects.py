@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from storecrawl.catalog import read_stores
-from storecrawl.upstream.operations import STORES
-from storecrawl.upstream.records import stores_of
+from storecrawl.platforms.dutchie.operations import STORES
+from storecrawl.platforms.dutchie.records import stores_of
+from storecrawl.platforms.dutchie.store_objects import read_stores
 
 ROW: dict[str, Any] = {
     "id": "605b64fa3da35500d1dd9d05",

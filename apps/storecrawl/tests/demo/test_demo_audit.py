@@ -19,7 +19,7 @@ from storecrawl.demo.upstream.world import World
 FIGURES = Figures(stores=2, refreshed_stores=2, payloads=2, products=9, variants=9, snapshots=9, tasks={"completed": 6})
 ENTER = """
 with store as (
-    insert into storecrawl.stores (id, platform_store_id, name) values (%(id)s, %(store)s, 'S') returning id
+    insert into storecrawl.stores (id, platform, platform_store_id, name) values (%(id)s, 'dutchie', %(store)s, 'S') returning id
 ),
 payload as (
     insert into storecrawl.payloads (

@@ -87,8 +87,8 @@ def test_second_cycle_finds_everything_done_and_reports_it_in_one_sentence(cycle
 def test_skipped_store_is_named_with_its_reason(cycle: tuple[DemoFolder, Outcome]) -> None:
     demo, _ = cycle
     demo.value(
-        "insert into storecrawl.stores (platform_store_id, name, state, crawl_enabled)"
-        " values ('left-out', 'Left out', 'AZ', true) returning id"
+        "insert into storecrawl.stores (platform, platform_store_id, name, state, crawl_enabled)"
+        " values ('dutchie', 'left-out', 'Left out', 'AZ', true) returning id"
     )
 
     outcome = demo.run("--once", "--json", "--no-api")

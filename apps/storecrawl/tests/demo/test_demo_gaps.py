@@ -16,6 +16,7 @@ from storecrawl.demo.gaps import Gaps, UnrefreshedStore, UnsearchedPlace, find_g
 from storecrawl.demo.options import MOST_FAILURES
 from storecrawl.demo.requests import enqueue
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream, UpstreamOptions
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.conftest import Shop
@@ -37,7 +38,7 @@ AT_WILL = 10_000.0
 def app_for(upstream: LocalUpstream, folder: Path) -> App:
     return build_app(
         CrawlSettings(
-            upstream=upstream.url, data_dir=folder, schedules=False, page_pause=0.001, backoff=0.001, retry_first=0.01,
+            platforms={"dutchie": PlatformSettings(upstream=upstream.url)}, data_dir=folder, schedules=False, page_pause=0.001, backoff=0.001, retry_first=0.01,
             host_rate=AT_WILL, store_rate=AT_WILL, longest_retry_after=0.05, breaker_seconds=0.05, forbidden_limit=0,
         )
     )  # fmt: skip
@@ -101,8 +102,8 @@ def test_each_kind_of_gap_is_explained(connection: psycopg.Connection[Any], shop
     forgotten, moved = shop.store(name="Forgotten", state=None), shop.store(name="Moved")
     shop.disable(shop.store(name="Closed"))
     connection.execute(
-        "insert into storecrawl.locations (platform_store_id, name, status, because, store_id, promoted_at, decided_at, decided_by)"
-        " values ('p1', 'Moved', 'needs_investigation', 'nobody has it', %s, now(), now(), 'task 9')",
+        "insert into storecrawl.locations (platform, platform_store_id, name, status, because, store_id, promoted_at, decided_at, decided_by)"
+        " values ('dutchie', 'p1', 'Moved', 'needs_investigation', 'nobody has it', %s, now(), now(), 'task 9')",
         (moved,),
     )
     connection.execute(

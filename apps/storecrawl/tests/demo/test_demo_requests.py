@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.requests import enqueue, retry_failed
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from rolecall import App, Client
@@ -19,7 +20,11 @@ STATES = "select state::text, count(*) from rolecall.all_tasks group by 1 order 
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(CrawlSettings(upstream="http://127.0.0.1:1", data_dir=tmp_path, schedules=False))
+    return build_app(
+        CrawlSettings(
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:1")}, data_dir=tmp_path, schedules=False
+        )
+    )
 
 
 @pytest.mark.usefixtures("direct_route")

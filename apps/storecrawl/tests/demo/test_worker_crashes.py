@@ -16,6 +16,7 @@ import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage import Storage
 from storecrawl.storage.locate import open_storage
@@ -133,7 +134,7 @@ def _move_files(root: Path, storage: Storage) -> None:
 
 def settings_for(upstream: LocalUpstream, folder: Path, store: str) -> CrawlSettings:
     return CrawlSettings(
-        upstream=upstream.url,
+        platforms={"dutchie": PlatformSettings(upstream=upstream.url)},
         data_dir=folder,
         store=store,
         orphan_age=0.001,

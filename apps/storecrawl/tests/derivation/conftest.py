@@ -18,6 +18,7 @@ from storecrawl.app import build_app
 from storecrawl.catalog import apply_menu, record_payload
 from storecrawl.catalog.normalize import normalize
 from storecrawl.payloads import WrittenPayload
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from rolecall import Client, NewTask, WorkerOptions
@@ -67,7 +68,7 @@ class Market:
     def __init__(self, dsn: str, folder: Path) -> None:
         self.dsn = dsn
         self.settings = CrawlSettings(
-            upstream="http://127.0.0.1:9", data_dir=folder, schedules=False, derive_pause=0.05, lease=1.0,
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")}, data_dir=folder, schedules=False, derive_pause=0.05, lease=1.0,
             retry_first=0.1,
         )  # fmt: skip
         self.app = build_app(self.settings)
@@ -81,7 +82,7 @@ class Market:
         return self.query(query, *parameters)[0][0]
 
     def stores(self, number: int) -> list[int]:
-        query = "insert into storecrawl.stores (platform_store_id, name) values (%s, 'A store') returning id"
+        query = "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'A store') returning id"
         return [self.value(query, secrets.token_hex(9)) for _ in range(number)]
 
     async def change(

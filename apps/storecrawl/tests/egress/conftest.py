@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import dict_row
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress import Egress, EgressOptions, Recorder
-from storecrawl.upstream import ClientOptions, UpstreamClient
+from storecrawl.platforms.dutchie import ClientOptions, UpstreamClient
 
 from .forward_proxy import ForwardProxy
 

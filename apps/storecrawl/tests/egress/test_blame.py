@@ -138,7 +138,7 @@ async def test_only_one_worker_tries_a_paused_route(book: Book, forbid: Forbid, 
 
 async def test_forbidden_visits_on_a_blamed_route_do_not_block_new_stores(book: Book, forbid: Forbid) -> None:
     route = book.add()
-    enter = "insert into storecrawl.stores (platform_store_id, name) values (%s, 'x') returning id"
+    enter = "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'x') returning id"
     block = "insert into storecrawl.blocked_stores (store_id, blocked_until, because, times) values (%s, now(), 'HTTP 403', %s)"
     for store, times in (("a", 1), ("b", 2), ("other", 1)):
         book.connection.execute(block, (*_first(book.connection.execute(enter, (store,))), times))

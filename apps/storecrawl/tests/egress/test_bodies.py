@@ -15,7 +15,8 @@ import httpx2
 import pytest
 from storecrawl.egress import Egress, read_body
 from storecrawl.images import Addresses, ImageClient, ImageRefused, ImageUnavailable
-from storecrawl.upstream import Malformed, TooLarge, UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.errors import Malformed, TooLarge
 
 from apps.storecrawl.tests.gzips import MEBIBYTE, empty_gzip, thrice_nothing, two_members
 

@@ -12,7 +12,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import Egress, EgressOptions, Recorder
 from storecrawl.egress.counters import Counters
-from storecrawl.upstream import UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
 
 from tests.servers import bouncing
 

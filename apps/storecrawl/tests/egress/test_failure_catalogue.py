@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
-from storecrawl.upstream import (
+from storecrawl.platforms.errors import (
     Blocked,
     ForeignRedirect,
     RateLimited,

@@ -12,7 +12,7 @@ from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.demo.upstream.world import World
 from storecrawl.egress import EgressOptions, NoUsableRoute, Recorder, RouteBlamed
 from storecrawl.egress.counters import Counters
-from storecrawl.upstream import Blocked, UpstreamFailure
+from storecrawl.platforms.errors import Blocked, UpstreamFailure
 
 from .conftest import QUICK, Book
 

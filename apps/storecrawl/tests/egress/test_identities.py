@@ -15,7 +15,7 @@ from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.egress import DIRECT, Egress, Route, RouteProtocol, load_profiles
 from storecrawl.egress.sessions import Sessions, trusted_certificates
 
-from apps.storecrawl.tests.upstream.conftest import serving_app
+from apps.storecrawl.tests.platforms.conftest import serving_app
 
 from .conftest import Book
 

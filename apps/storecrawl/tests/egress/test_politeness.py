@@ -13,7 +13,8 @@ import pytest
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.egress import CircuitOpen, Egress, EgressOptions, Recorder, TurnTooFar
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
-from storecrawl.upstream import RateLimited, Unavailable, UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
+from storecrawl.platforms.errors import RateLimited, Unavailable
 
 from .conftest import QUICK, Book
 
@@ -52,41 +53,41 @@ async def test_turns_at_a_host_are_shared_by_all_workers(database: str) -> None:
 
 async def test_requests_to_a_host_do_not_exceed_its_rate(database: str) -> None:
     recorder = Recorder(database)
-    turns = HostRateLimiter(50.0, recorder, patience=60.0)
+    turns = HostRateLimiter(recorder, patience=60.0)
 
-    seconds = await _seconds_of(30, lambda: turns.wait("upstream.example"))
+    seconds = await _seconds_of(30, lambda: turns.wait("upstream.example", 50.0))
     await recorder.close()
 
     assert 0.5 < seconds < 30.0
 
 
 async def test_each_worker_keeps_the_rate_while_the_database_is_unavailable() -> None:
-    turns = HostRateLimiter(50.0, Recorder("postgresql://127.0.0.1:9/x"), patience=60.0)
+    turns = HostRateLimiter(Recorder("postgresql://127.0.0.1:9/x"), patience=60.0)
 
-    assert await _seconds_of(20, lambda: turns.wait("upstream.example")) > 0.3
+    assert await _seconds_of(20, lambda: turns.wait("upstream.example", 50.0)) > 0.3
 
 
 async def test_requests_about_one_store_do_not_exceed_its_rate() -> None:
-    turns = StoreRateLimiter(50.0)
+    turns = StoreRateLimiter()
 
-    assert await _seconds_of(20, lambda: turns.wait("a store")) > 0.3
+    assert await _seconds_of(20, lambda: turns.wait("a store", 50.0)) > 0.3
 
 
 async def test_each_store_has_its_own_turns() -> None:
-    turns = StoreRateLimiter(0.001)
+    turns = StoreRateLimiter()
 
     async with asyncio.timeout(40.0):
-        await turns.wait("a store")
-        await turns.wait("another store")
+        await turns.wait("a store", 0.001)
+        await turns.wait("another store", 0.001)
 
 
 async def test_request_with_a_distant_turn_is_held_back(database: str) -> None:
     recorder = Recorder(database)
     await recorder.take_turns("upstream.example", 100, 1.0)
-    turns = HostRateLimiter(1.0, recorder, patience=5.0)
+    turns = HostRateLimiter(recorder, patience=5.0)
 
     with pytest.raises(TurnTooFar) as raised:
-        await turns.wait("upstream.example")
+        await turns.wait("upstream.example", 1.0)
     await recorder.close()
 
     assert 50 < raised.value.seconds <= 100

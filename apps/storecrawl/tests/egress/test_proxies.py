@@ -13,7 +13,7 @@ from storecrawl.egress import DIRECT, Egress, EgressOptions, NoActiveRoute, NoUs
 from storecrawl.egress.repository import NewRoute
 from storecrawl.egress.sessions import trusted_certificates
 from storecrawl.images import Addresses, ImageClient, ImageUnavailable
-from storecrawl.upstream import RouteFailed
+from storecrawl.platforms.errors import RouteFailed
 
 from .conftest import QUICK, Book
 

@@ -15,7 +15,7 @@ import trustme
 from storecrawl.cli import run
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream
 from storecrawl.egress import Egress, RouteBlamed
-from storecrawl.upstream import Blocked, RouteFailed, Untrusted
+from storecrawl.platforms.errors import Blocked, RouteFailed, Untrusted
 
 from rolecall import ConfigError
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 
 CORPUS = """<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'"{{7*7}}&amp;</textarea>"""
 HOSTILE_ANSWER = write_raw_pages(
-    [RawPage(pricing_type=CORPUS, mode=MenuMode.FULL, number=0, status=200, content_type=CORPUS, body=CORPUS.encode())]
+    [RawPage(part=CORPUS, number=0, status=200, content_type=CORPUS, body=CORPUS.encode())]
 )
 # Tags that would exist if names were not escaped.
 MARKUP = ("<script>window", "<img src=x", "</textarea>")

@@ -7,11 +7,9 @@ from html import unescape
 from typing import Any
 
 import httpx2
-from storecrawl.upstream import MenuMode, RawPage, write_raw_pages
+from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 
-ANSWER = RawPage(
-    pricing_type="med", mode=MenuMode.FULL, number=3, status=200, content_type="text/html", body=b"<h1>over here</h1>"
-)
+ANSWER = RawPage(part="med full", number=3, status=200, content_type="text/html", body=b"<h1>over here</h1>")
 
 
 async def test_refusals_of_a_payload_are_counted_and_listed(http: httpx2.AsyncClient, shop: Any, apply: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from storecrawl.app import build_app
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.egress.repository import ensure_direct
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.discovered import Discovered, discovering, quiet_port
@@ -42,7 +43,7 @@ def settings(upstream: LocalUpstream, tmp_path: Path) -> CrawlSettings:
 
 def settings_for(upstream: LocalUpstream, folder: Path) -> CrawlSettings:
     return CrawlSettings(
-        upstream=upstream.url,
+        platforms={"dutchie": PlatformSettings(upstream=upstream.url)},
         data_dir=folder,
         page_pause=0.001,
         backoff=0.01,

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 from storecrawl.app import build_app
+from storecrawl.platforms.dutchie.platform import read_hashes
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from rolecall import ConfigError
+
+URL = "http://127.0.0.1:9"
+DUTCHIE = {"dutchie": PlatformSettings(upstream=URL)}
 
 
 def test_every_role_of_the_crawl_has_a_handler() -> None:
@@ -43,10 +48,10 @@ def test_only_one_task_of_a_store_is_claimed_across_all_roles() -> None:
 
 
 def test_default_schedules_fetch_discover_and_analyze() -> None:
-    schedules = build_app(CrawlSettings()).schedules.values()
+    schedules = build_app(CrawlSettings(platforms=DUTCHIE)).schedules.values()
 
     assert {(schedule.name, timedelta(seconds=schedule.every or 0), schedule.priority) for schedule in schedules} == {
-        ("payload_fetch_all", timedelta(hours=4), 0),
+        ("payload_fetch_all_dutchie", timedelta(hours=4), 0),
         ("store_discovery_dutchie", timedelta(hours=24), 5),
         ("analytics_refresh", timedelta(hours=6), 0),
         ("orphan_sweep", timedelta(hours=24), 0),
@@ -54,10 +59,17 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
-    schedules = build_app(CrawlSettings(keep_days=30)).schedules
+    schedules = build_app(CrawlSettings(platforms=DUTCHIE, keep_days=30)).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
-        ("payload_fetch_all", "store_discovery_dutchie", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
+        (
+            "payload_fetch_all_dutchie",
+            "store_discovery_dutchie",
+            "analytics_refresh",
+            "orphan_sweep",
+            "payload_expiry",
+        ),
+        "skip",
     )
 
 
@@ -73,12 +85,16 @@ def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:
 
 def test_settings_survive_a_round_trip_through_the_environment() -> None:
     settings = CrawlSettings(
-        upstream="http://127.0.0.1:9",
+        platforms={
+            "dutchie": PlatformSettings(
+                upstream="http://127.0.0.1:9",
+                own={"menus_path": "/api-4/graphql"},
+                overrides={"states": ("CO",), "fetch_every": 60.0, "host_rate": 3.0},
+            )
+        },
         data_dir=Path("x"),
         states=("AZ", "CO"),
         schedules=False,
-        menus_path="/api-4/graphql",
-        hashes=(f"FilteredProducts={'a' * 64}", f"FilteredProducts={'b' * 64}"),
     )
 
     assert CrawlSettings.from_environment(settings.to_environment()) == settings
@@ -87,28 +103,35 @@ def test_settings_survive_a_round_trip_through_the_environment() -> None:
 def test_hashes_are_configured_per_operation_in_the_order_of_use() -> None:
     products, stores = [f"FilteredProducts={digit * 64}" for digit in "ab"], f"ConsumerDispensaries={'c' * 64}"
 
-    settings = CrawlSettings.from_environment({"STORECRAWL_HASHES": f"{products[0]}, {stores},{products[1]}"})
-
-    assert settings.hashes_by_operation == {
+    assert read_hashes(f"{products[0]}, {stores},{products[1]}") == {
         "FilteredProducts": ("a" * 64, "b" * 64),
         "ConsumerDispensaries": ("c" * 64,),
     }
 
 
+def test_platform_has_other_values_of_general_settings() -> None:
+    environment = {"STORECRAWL_DUTCHIE_UPSTREAM": URL, "STORECRAWL_DUTCHIE_FETCH_EVERY": "60"}
+
+    settings = CrawlSettings.from_environment({**environment, "STORECRAWL_FETCH_EVERY": "90"})
+
+    assert (settings.of("dutchie").fetch_every, settings.fetch_every) == (60.0, 90.0)
+
+
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        ("STORECRAWL_UPSTREAM", "ftp://example.org"),
+        ("STORECRAWL_DUTCHIE_UPSTREAM", "ftp://example.org"),
         ("STORECRAWL_FETCH_EVERY", "soon"),
         ("STORECRAWL_FETCH_EVERY", "nan"),
         ("STORECRAWL_FETCH_BATCHES", "0"),
         ("STORECRAWL_BACKOFF", "-1"),
         ("STORECRAWL_SCHEDULES", "perhaps"),
-        ("STORECRAWL_MENUS_PATH", "graphql?x=1"),
-        ("STORECRAWL_HASHES", "FilteredProducts=ee29"),
-        ("STORECRAWL_HASHES", f"Unheard={'a' * 64}"),
+        ("STORECRAWL_DUTCHIE_MENUS_PATH", "graphql?x=1"),
+        ("STORECRAWL_DUTCHIE_HOST_RATE", "0"),
+        ("STORECRAWL_DUTCHIE_HASHES", "FilteredProducts=ee29"),
+        ("STORECRAWL_DUTCHIE_HASHES", f"Unheard={'a' * 64}"),
     ],
 )
 def test_invalid_setting_is_rejected_by_name(variable: str, value: str) -> None:
     with pytest.raises(ConfigError, match=variable):
-        CrawlSettings.from_environment({variable: value})
+        CrawlSettings.from_environment({"STORECRAWL_DUTCHIE_UPSTREAM": URL, variable: value})

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.platforms.settings import PlatformSettings
 
 from rolecall import NewTask, WorkerOptions
 from rolecall.testing import working
@@ -69,7 +70,9 @@ async def test_city_without_a_response_is_reported_and_the_others_continue(
     crawl_with: Callable[..., Any], upstream: LocalUpstream
 ) -> None:
     async with _failing_for(upstream, "Phoenix") as url:
-        crawl = crawl_with(upstream=url, retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK)
+        crawl = crawl_with(
+            platforms={"dutchie": PlatformSettings(upstream=url)}, retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK
+        )
         await _discover_only(crawl)
 
     assert crawl.value(RESULT)["failed"] == ["AZ/Phoenix"]
@@ -86,7 +89,12 @@ async def test_city_without_a_response_is_reported_and_the_others_continue(
 
 
 async def test_discovery_without_any_response_fails_with_a_reason(crawl_with: Callable[..., Any]) -> None:
-    crawl = crawl_with(upstream="http://127.0.0.1:9", retry_first=0.01, backoff=0.001, **NEVER_HELD_BACK)
+    crawl = crawl_with(
+        platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")},
+        retry_first=0.01,
+        backoff=0.001,
+        **NEVER_HELD_BACK,
+    )
 
     await _discover_only(crawl)
 

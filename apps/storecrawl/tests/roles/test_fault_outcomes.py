@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from storecrawl.app import UPSTREAM_ATTEMPTS
 from storecrawl.demo.upstream import FaultDial, FaultKind, LocalUpstream, UpstreamOptions
-from storecrawl.upstream import UpstreamClient
+from storecrawl.platforms.dutchie import UpstreamClient
 
 from rolecall import NewTask
 from rolecall.testing import working

@@ -34,7 +34,9 @@ def payload(crawl: Crawl, folder: Path, products: int, options: int = 1) -> int:
     one = json.dumps(product("KEY", Options=["1g"] * options, recPrices=[20] * options))
     members = [one.replace("KEY", f"k{number}") for number in range(products)]
     written = PayloadStore(FolderStorage(folder)).write(1, page(*members), task_id=1, attempt=1)
-    store = crawl.value("insert into storecrawl.stores (platform_store_id, name) values ('x', 'Sun') returning id")
+    store = crawl.value(
+        "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', 'x', 'Sun') returning id"
+    )
     return int(crawl.value(
         "insert into storecrawl.payloads (store_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, sequence)"
         " values (%s, %s, %s, %s, %s, %s, now(), 1) returning id",

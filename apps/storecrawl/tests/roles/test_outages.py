@@ -40,7 +40,10 @@ async def test_database_outage_spends_no_attempt(
     """The server stops while menus are being fetched, and returns after handlers have given up on it."""
     crawl, server = away
     for store in World(upstream.options).stores({})[:2]:
-        crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'A') returning id", store["id"])
+        crawl.rows(
+            "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'A') returning id",
+            store["id"],
+        )
     upstream.set_failures(FaultDial(failure_rate=1.0, weights={FaultKind.SLOW: 1.0}, slow_seconds=2.0))
     crawl.enqueue(*(NewTask(handler="product_discovery", payload={"store_id": store}) for store in (1, 2)))
 

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from storecrawl.app import build_app
 from storecrawl.egress.repository import ensure_direct
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage.locate import open_storage
 
@@ -37,7 +38,12 @@ class Keeper:
         )
 
     async def expire(self, *open_tasks: NewTask, **policy: int) -> None:
-        settings = CrawlSettings(upstream="http://127.0.0.1:9", data_dir=self._folder, schedules=False, **policy)  # type: ignore[arg-type]  # the policy's two
+        settings = CrawlSettings(
+            platforms={"dutchie": PlatformSettings(upstream="http://127.0.0.1:9")},
+            data_dir=self._folder,
+            schedules=False,
+            **policy,  # type: ignore[arg-type]  # the policy's two
+        )
         app = build_app(settings)
         with Client(self._database, app=app) as client:
             client.enqueue_many([*open_tasks, NewTask(handler="payload_expiry")])

@@ -14,8 +14,10 @@ import psycopg
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.demo.upstream.world import World
+from storecrawl.platforms.dutchie import menu_of
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
-from storecrawl.upstream import RawPage, menu_of, read_raw_pages
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
 from rolecall import NewTask
@@ -37,8 +39,15 @@ async def server() -> AsyncIterator[MenuServer]:
 @pytest.fixture
 def single(settings: CrawlSettings, database: str, connection: psycopg.Connection[Any], server: MenuServer) -> Crawl:
     """A crawl of the menu server's only store, without retries."""
-    crawl = Crawl(replace(settings, upstream=server.url, retry_first=30.0), database, connection)
-    crawl.rows("insert into storecrawl.stores (platform_store_id, name) values (%s, 'Sun') returning id", STORE)
+    crawl = Crawl(
+        replace(settings, platforms={"dutchie": PlatformSettings(upstream=server.url)}, retry_first=30.0),
+        database,
+        connection,
+    )
+    crawl.rows(
+        "insert into storecrawl.stores (platform, platform_store_id, name) values ('dutchie', %s, 'Sun') returning id",
+        STORE,
+    )
     return crawl
 
 
@@ -71,8 +80,8 @@ def test_every_product_for_sale_is_in_the_catalog(crawled: Crawl, upstream: Loca
     assert {store: set(ids) for store, ids in known.items()} == {
         store["id"]: world.offered_products(store["id"], 0) for store in world.stores({})
     }
-    kinds = {(each.pricing_type, each.mode) for pages in raw_pages(crawled).values() for each in pages}
-    assert kinds == {(name, mode) for name in ("rec", "med") for mode in ("shown", "full")}
+    kinds = {each.part for pages in raw_pages(crawled).values() for each in pages}
+    assert kinds == {f"{name} {mode}" for name in ("rec", "med") for mode in ("shown", "full")}
 
 
 def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawled: Crawl) -> None:
@@ -123,7 +132,11 @@ async def test_response_rejected_by_its_status_alone_is_not_stored(single: Crawl
 
 async def test_response_of_a_bot_wall_is_not_stored(single: Crawl, server: MenuServer, upstream: LocalUpstream) -> None:
     upstream.wall_off(STORE)
-    crawl = Crawl(replace(single.settings, upstream=upstream.url), single.database, single._connection)
+    crawl = Crawl(
+        replace(single.settings, platforms={"dutchie": PlatformSettings(upstream=upstream.url)}),
+        single.database,
+        single._connection,
+    )
 
     await crawl.run(FETCH)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from storecrawl.actions.new_tasks import resync
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.platforms.settings import PlatformSettings
 
 from rolecall import NewTask
 
@@ -59,7 +60,7 @@ async def test_scaling_target_of_resyncs_counts_pending_fetches(crawled: Any) ->
 async def test_capacity_of_resyncs_is_measured_on_requests(crawl_with: Callable[..., Any]) -> None:
     """A fetch pauses between pages, which limits the fetches per slot and hour."""
     async with LocalUpstream(MENUS_OF_TWO_PAGES) as upstream:
-        crawl = crawl_with(upstream=upstream.url, page_pause=PAUSE_SECONDS)
+        crawl = crawl_with(platforms={"dutchie": PlatformSettings(upstream=upstream.url)}, page_pause=PAUSE_SECONDS)
         await crawl.run(DISCOVER)
 
         await crawl.run(*resync_tasks(crawl))

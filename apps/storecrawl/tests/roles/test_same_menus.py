@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
+from storecrawl.platforms.dutchie import client, menu_of
+from storecrawl.platforms.raw_pages import read_raw_pages
 from storecrawl.roles import product_refresh
-from storecrawl.upstream import client, menu_of, read_raw_pages
 
 from rolecall import NewTask
 

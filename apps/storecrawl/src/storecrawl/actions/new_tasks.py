@@ -87,10 +87,10 @@ def resync(store_ids: Sequence[int], day: date, batches: int = BATCHES) -> tuple
     ]
 
 
-def discovery(states: Sequence[str] = (), priority: int | None = None) -> NewTask:
-    """Return the task that searches these or all covered states for stores; one such search is open at a time."""
+def discovery(states: Sequence[str] = (), platform: str | None = None, priority: int | None = None) -> NewTask:
+    """Return the task that searches a platform or all, in these or all covered states; one such search is open."""
     covered = sorted({state.upper() for state in states})
-    task = discovery_task(covered)
+    task = discovery_task(covered, platform)
     return task if priority is None else task.options(priority=priority)
 
 

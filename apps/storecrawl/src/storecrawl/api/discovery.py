@@ -42,7 +42,7 @@ from storecrawl.catalog.discovery import (
     location_raw,
 )
 from storecrawl.serving.changes import location_review
-from storecrawl.serving.parameters import CRAWLED, Cursor, LocationId, Platform, SearchText, State, plain_text
+from storecrawl.serving.parameters import Cursor, LocationId, Platform, SearchText, State, plain_text
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/discovery", tags=["discovery"])
@@ -136,12 +136,12 @@ async def list_all(  # sizes: the filters of the list
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Page[Location]:
-    """Return locations by id; `text` matches name, slug, chain, city, id and entry. Other platforms have none."""
+    """Return locations by id; `text` matches name, slug, chain, city, id and entry."""
     after = position(cursor) or 0
     code = _code(state, state_code)
-    criteria = LocationFilter(status=status, state=code, city=city, text=text, after=after, limit=limit + 1)
-    if platform != CRAWLED:
-        return Page(items=[], next_cursor=None)
+    criteria = LocationFilter(
+        platform=platform, status=status, state=code, city=city, text=text, after=after, limit=limit + 1
+    )
     async with connects() as connection:
         found = await list_locations(connection, criteria)
     return page_by_id(found, limit)

@@ -13,7 +13,7 @@ from rolecall.web import Body, Connections, Connects, RequestRefused, agreed
 from storecrawl.actions.new_tasks import BATCHES, Generated, discovery, resync
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, pool_time
 from storecrawl.catalog import crawlable_stores
-from storecrawl.serving.parameters import CrawledPlatform, Day, Priority, StateCode
+from storecrawl.serving.parameters import Day, PlatformName, Priority, StateCode
 
 router = APIRouter(prefix="/api/tasks/generate", tags=["generation"])
 
@@ -33,7 +33,7 @@ class DiscoveryOrder(Body):
 
     states: Annotated[tuple[StateCode, ...], Field(max_length=MOST_STATES, strict=False)] = ()
     state_code: StateCode | None = None
-    platform: CrawledPlatform = None
+    platform: PlatformName = None
     priority: Priority = None
 
     def requested_states(self) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ async def generate_resync(connects: Connects, enqueues: Enqueuing, order: Resync
 
 @router.post("/discovery", status_code=201, responses=ANSWERS)
 async def generate_discovery(enqueues: Enqueuing, order: DiscoveryOrder = EVERYWHERE) -> Generated:
-    """Enqueue the task that searches for stores; an open one for the same states is kept."""
-    return await enqueues([discovery(order.requested_states(), order.priority)])
+    """Enqueue the task that searches for stores; an open one for the same platform and states is kept."""
+    return await enqueues([discovery(order.requested_states(), order.platform, order.priority)])
 
 
 async def _day(connects: Connections, day_given: dt.date | None) -> dt.date:

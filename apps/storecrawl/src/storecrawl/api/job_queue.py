@@ -21,7 +21,7 @@ from storecrawl.actions.new_tasks import (
 )
 from storecrawl.api.enqueuing import ANSWERS, Enqueuing, crawlable_of_state
 from storecrawl.serving.lookup import crawlable
-from storecrawl.serving.parameters import CrawledPlatform, Priority, Start, StateCode, StoreIds, one_of
+from storecrawl.serving.parameters import PlatformName, Priority, Start, StateCode, StoreIds, one_of
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/api/job-queue", tags=["job queue"])
 class Job(Body):
     """The earliest time and the priority; by default now."""
 
-    platform: CrawledPlatform = None
+    platform: PlatformName = None
     priority: Priority = None
     scheduled_for: Start | None = None
 
@@ -117,7 +117,7 @@ async def _new_tasks(job: AnyJob, connects: Connections) -> list[NewTask]:
         case "store_discovery" | "analytics_refresh" | "storage_upkeep" if store_id is not None:
             raise _invalid_combination(f"{job.role} does not take a store")
         case "store_discovery":
-            return [discovery([state] if state else ())]
+            return [discovery([state] if state else (), job.platform)]
         case "analytics_refresh" | "storage_upkeep":
             return [POOL_TASKS[job.role]]
         case role:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from rolecall.web import Connects, Limit, Page, PathId, Reads, agreed, page_by_id, position, refuses
 from storecrawl.catalog import CategoryFigures, Store, StoreFilter, list_stores, store_categories
 from storecrawl.serving.lookup import store_of
-from storecrawl.serving.parameters import Cursor, SearchText, State
+from storecrawl.serving.parameters import Cursor, OnlyPlatform, SearchText, State
 
 OnlyBlocked = Annotated[bool, Query(description="Only stores whose menu the upstream refuses.")]
 OnlyDark = Annotated[bool, Query(description="Only stores without a menu for some rounds.")]
@@ -24,6 +24,7 @@ async def list_all(  # sizes: the filters of the list
     state: State = None,
     state_code: State = None,
     text: SearchText = None,
+    platform: OnlyPlatform = None,
     blocked: OnlyBlocked = False,  # noqa: FBT002 - a query has no positions
     dark: OnlyDark = False,  # noqa: FBT002 - a query has no positions
     cursor: Cursor = None,
@@ -32,7 +33,9 @@ async def list_all(  # sizes: the filters of the list
     """Return stores by id; `text` matches name, slug, chain and city."""
     after = position(cursor) or 0
     state_filter = agreed("state", state, "state_code", state_code)
-    criteria = StoreFilter(state=state_filter, text=text, blocked=blocked, dark=dark, after=after, limit=limit + 1)
+    criteria = StoreFilter(
+        state=state_filter, platform=platform, text=text, blocked=blocked, dark=dark, after=after, limit=limit + 1
+    )
     async with connects() as connection:
         stores = await list_stores(connection, criteria)
     return page_by_id(stores, limit)

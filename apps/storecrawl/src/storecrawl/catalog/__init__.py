@@ -41,7 +41,7 @@ from storecrawl.catalog.errors import (
     UnknownRawMenu,
     UnknownStore,
 )
-from storecrawl.catalog.files import open_payload, open_raw_menu, packed_menu, read_document, read_menu, unpacked_menu
+from storecrawl.catalog.files import open_payload, open_raw_menu, read_document, unpacked_menu
 from storecrawl.catalog.images import (
     DueImage,
     StoredImage,
@@ -108,7 +108,7 @@ from storecrawl.catalog.statistics import (
     split_batches,
     take_changes,
 )
-from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
+from storecrawl.catalog.store_records import DiscoveredStore
 from storecrawl.catalog.stores import (
     BegunFetch,
     BlockedStores,
@@ -222,7 +222,6 @@ __all__ = [
     "open_payload",
     "open_raw_menu",
     "overdue_stores",
-    "packed_menu",
     "partials_complete",
     "payloads_to_compare",
     "postpone_image",
@@ -231,9 +230,6 @@ __all__ = [
     "product_variants",
     "query_menu",
     "read_document",
-    "read_menu",
-    "read_store",
-    "read_stores",
     "record_payload",
     "record_raw_menu",
     "record_refusals",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from storecrawl.catalog.normalize import Menu, NotAMenu, normalize, parse_document
+from storecrawl.catalog.normalize import Menu
 from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.raw_menus import RawMenu
 from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
@@ -13,26 +13,10 @@ from storecrawl.payloads import OpenedPayload, PayloadExpired, PayloadStore
 MENUS = msgspec.msgpack.Decoder(Menu)
 
 
-def read_menu(payloads: PayloadStore, payload: StoredPayload) -> Menu:
-    """Read and normalize a payload's file, blocking. Raises PayloadError and NotAMenu."""
-    return normalize(parse_document(read_document(payloads, payload)))
-
-
 def read_document(payloads: PayloadStore, payload: StoredPayload) -> bytes:
     """Read and verify a payload's file, blocking. Raises PayloadError."""
     _require_unexpired(payload)
     return payloads.read(payload.storage_path, payload.sha256, payload.size_raw)
-
-
-def packed_menu(document: bytes) -> bytes | NotAMenu:
-    """Normalize a document in another process; return a packed menu, or the NotAMenu error.
-
-    Packing takes a fortieth of the time; pickle would take a third.
-    """
-    try:
-        return msgspec.msgpack.encode(normalize(parse_document(document)))
-    except NotAMenu as problem:
-        return problem
 
 
 def unpacked_menu(packed: bytes) -> Menu:

@@ -31,6 +31,7 @@ class StoredPayload:
 
     id: int
     store_id: int
+    platform: str | None
     task_id: int | None
     storage_path: str
     product_count: int

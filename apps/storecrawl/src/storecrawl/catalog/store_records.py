@@ -1,31 +1,20 @@
-"""Read the platform's store objects for discovery."""
+"""A store as discovery finds it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-from storecrawl.catalog.normalize.records import (
-    Record,
-    clean_text,
-    first_text,
-    identifier,
-    list_at,
-    record_at,
-    storable_json,
-    web_address,
-)
-from storecrawl.catalog.normalize.values import decimal_of
-
-ID_LIMIT = 100
-LABEL_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredStore:
-    """A store found by discovery. Only its id is certain; `raw` is the platform's object."""
+    """A store found by discovery. Only its platform and its id there are certain; `raw` is the platform's object.
 
+    `endpoint` is the base URL at which the store answers, if it differs from that of the platform.
+    """
+
+    platform: str
     platform_store_id: str
+    endpoint: str | None = None
     name: str | None = None
     slug: str | None = None
     chain: str | None = None
@@ -41,55 +30,3 @@ class DiscoveredStore:
     recreational: bool | None = None
     medical: bool | None = None
     raw: object = None
-
-
-def read_stores(records: Iterable[object]) -> list[DiscoveredStore]:
-    """Return the stores in the records. Records without an id are skipped, as they cannot be distinguished."""
-    stores = (read_store(record) for record in records if isinstance(record, dict))
-    return [store for store in stores if store is not None]
-
-
-def read_store(record: Record) -> DiscoveredStore | None:
-    """Return the store of an object, or None if it has no usable id."""
-    platform_store_id = identifier(record.get("id"), ID_LIMIT)
-    if platform_store_id is None:
-        return None
-    place = record_at(record, "location")
-    latitude, longitude = _coordinates(place)
-    return DiscoveredStore(
-        platform_store_id=platform_store_id,
-        name=clean_text(record.get("name"), LABEL_LIMIT),
-        slug=clean_text(record.get("cName"), LABEL_LIMIT),
-        chain=_label(record.get("chainName"), record.get("chain")),
-        address=_label(place.get("ln1"), record.get("address")),
-        city=_label(place.get("city"), record.get("city")),
-        state=_label(place.get("state"), record.get("state")),
-        postal_code=_label(place.get("zipcode"), record.get("zip")),
-        country=_label(place.get("country"), record.get("country")),
-        latitude=latitude,
-        longitude=longitude,
-        timezone=_label(record.get("timezone")),
-        menu_url=web_address(first_text(record.get("menuUrl"), record.get("embeddedMenuUrl"))),
-        recreational=_truth(record.get("recDispensary")),
-        medical=_truth(record.get("medicalDispensary")),
-        raw=storable_json(record),
-    )
-
-
-def _label(*values: object) -> str | None:
-    return clean_text(first_text(*values), LABEL_LIMIT)
-
-
-def _truth(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _coordinates(place: Record) -> tuple[float | None, float | None]:
-    """Return latitude and longitude, which the source stores the other way round; None if impossible."""
-    figures = [decimal_of(figure) for figure in list_at(record_at(place, "geometry"), "coordinates")]
-    if len(figures) != 2:
-        return None, None
-    longitude, latitude = figures
-    if longitude is None or latitude is None or abs(longitude) > 180 or abs(latitude) > 90:
-        return None, None
-    return float(latitude), float(longitude)

@@ -25,7 +25,9 @@ class Store:
     """
 
     id: int
+    platform: str | None
     platform_store_id: str | None
+    endpoint: str | None
     name: str
     slug: str | None
     chain: str | None
@@ -53,9 +55,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFilter:
-    """Filters of stores: by state, `blocked`, `dark`, or `text` in name, slug, chain or city."""
+    """Filters of stores: by state, platform, `blocked`, `dark`, or `text` in name, slug, chain or city."""
 
     state: str | None = None
+    platform: str | None = None
     text: str | None = None
     blocked: bool = False
     dark: bool = False
@@ -79,6 +82,7 @@ async def stores_due(
     connection: Connection,
     interval: timedelta,
     state: str | None = None,
+    platform: str | None = None,
     limit: int | None = None,
     now: datetime | None = None,
 ) -> list[DueStore]:
@@ -86,7 +90,7 @@ async def stores_due(
 
     Callers must check for open tasks themselves. `now` defaults to the database's clock.
     """
-    parameters = {"interval": interval, "state": state, "limit": limit, "now": now}
+    parameters = {"interval": interval, "state": state, "platform": platform, "limit": limit, "now": now}
     return await fetch(connection, STORES.stores_due, parameters, class_row(DueStore))
 
 
@@ -94,6 +98,7 @@ async def list_stores(connection: Connection, criteria: StoreFilter) -> list[Sto
     """Return a page of stores by id."""
     parameters = {
         "state": criteria.state and criteria.state.upper(),
+        "platform": criteria.platform,
         "pattern": containing_pattern(criteria.text),
         "blocked": criteria.blocked,
         "dark": criteria.dark,
@@ -111,14 +116,18 @@ async def find_store(connection: Connection, store_id: int) -> Store:
     raise UnknownStore([store_id])
 
 
-async def crawlable_stores(connection: Connection, *, state: str | None = None) -> list[int]:
-    """Return the ids of enabled stores with a platform id, of all states or one, in order."""
-    return await fetch(connection, STORES.crawlable_stores, {"state": state, "ids": None}, scalar_row)
+async def crawlable_stores(
+    connection: Connection, *, state: str | None = None, platform: str | None = None
+) -> list[int]:
+    """Return the ids of enabled stores with a platform id, of all states and platforms or one, in order."""
+    parameters = {"state": state, "platform": platform, "ids": None}
+    return await fetch(connection, STORES.crawlable_stores, parameters, scalar_row)
 
 
 async def require_crawlable(connection: Connection, store_ids: Sequence[int]) -> None:
     """Raise UnknownStore with the ids of the stores that must not be crawled, if any."""
-    found = await fetch(connection, STORES.crawlable_stores, {"state": None, "ids": list(store_ids)}, scalar_row)
+    parameters = {"state": None, "platform": None, "ids": list(store_ids)}
+    found = await fetch(connection, STORES.crawlable_stores, parameters, scalar_row)
     if unfit := [store_id for store_id in dict.fromkeys(store_ids) if store_id not in set(found)]:
         raise UnknownStore(unfit, noun="enabled store with a platform id:")
 

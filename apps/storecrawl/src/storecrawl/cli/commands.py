@@ -31,6 +31,7 @@ COMMANDS = (
         "migrate:migrate_database",
         "Migrate Rolecall's and the crawler's tables in a database.",
     ),
+    ("platforms", "platforms:platforms", "Platforms: those that are crawled, and where their chains answer."),
     ("stores", "stores:stores", "Stores, with their last fetch and their trouble."),
     ("payloads", "payloads:payloads", "Stored crawl payloads."),
     ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),

@@ -43,11 +43,12 @@ def run(
         list[str] | None, Argument(metavar="STATE", help="Two-letter codes; by default all covered states.")
     ] = None,
     *,
+    platform: Annotated[str | None, Option(help="The platform to search; by default all crawled ones.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Enqueue a search for stores, in some states or in all."""
-    [task] = as_manual_requests([search(states or ())])
+    [task] = as_manual_requests([search(states or (), platform)])
     app = build_app(CrawlSettings.from_environment())
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
     echo(f"task {home.query(lambda connection: _enqueue(connection, app, task))} searches for stores")

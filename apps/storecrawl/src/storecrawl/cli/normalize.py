@@ -24,11 +24,11 @@ from storecrawl.catalog.normalize import (
     Product,
     Refusal,
     Variant,
-    normalize,
     parse_document,
 )
 from storecrawl.payloads import Limits, PayloadError
 from storecrawl.payloads.opened import unpack
+from storecrawl.platforms.readers import read_any
 from storecrawl.storage import OpenedFile
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -91,7 +91,7 @@ def show_normalized(
 def normalize_file(path: Path) -> tuple[int, NormalizeReport]:
     """Normalize a file, gzipped or plain; return the exit code (2 if it is not a menu) and the report."""
     try:
-        menu = normalize(parse_document(_content(path)))
+        menu = read_any(parse_document(_content(path)))
     except NotAMenu as refusal:
         return EXIT_NOT_A_MENU, _refusal_report(path, refusal)
     return EXIT_DONE, _report(path, menu)

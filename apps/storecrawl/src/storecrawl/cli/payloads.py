@@ -19,9 +19,9 @@ from storecrawl.catalog import (
     find_payload,
     list_payloads,
     payloads_to_compare,
-    read_menu,
 )
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
+from storecrawl.platforms.menus import read_menu
 
 LISTED = ("id", "store", "fetched", "products", "bytes", "gzip", "applied")
 CHANGED = ("what", "product", "option", "field", "before", "after")

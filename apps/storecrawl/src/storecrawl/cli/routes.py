@@ -20,6 +20,7 @@ from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.egress.repository import NewRoute, StoredRoute, list_routes, load_route
 from storecrawl.egress.routes import RouteProtocol
 from storecrawl.egress.trial import try_route
+from storecrawl.settings import CrawlSettings
 
 T = TypeVar("T")
 COLUMNS = ("id", "route", "user", "place", "state", "good", "failed", "last used", "last reason")
@@ -111,16 +112,17 @@ def try_out(
     route: RouteId,
     *,
     url: Annotated[
-        str, Option(envvar="STORECRAWL_UPSTREAM", metavar="URL", help="The URL to request; by default the upstream's.")
-    ],
+        str | None, Option(metavar="URL", help="The URL to request; by default that of the first crawled platform.")
+    ] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Send one request through a route without counting it; exit 1 if it is rejected or fails."""
+    address = url or _first_upstream()
 
     async def run_trial(connection: Connection) -> Any:
-        return await try_route(await load_route(connection, route), url)
+        return await try_route(await load_route(connection, route), address)
 
     trial = _home(data_dir, database_url).query(run_trial)
     if as_json:
@@ -130,6 +132,13 @@ def try_out(
             f"route {route} ({trial.route}): {trial.error or f'HTTP {trial.status}'} after {trial.seconds:.1f} s"
         )
     raise Exit(0 if trial.is_well else 1)
+
+
+def _first_upstream() -> str:
+    settings = CrawlSettings.from_environment()
+    for platform in settings.platforms.values():
+        return platform.upstream
+    raise ConfigError("no platform is configured: give the URL to request", variable="--url")
 
 
 def _home(data_dir: Path | None, database_url: str | None) -> CrawlHome:

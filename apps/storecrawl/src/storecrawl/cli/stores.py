@@ -11,7 +11,7 @@ from rolecall.cli import plain_typer, print_facts, print_json, print_table
 from storecrawl.catalog import Store, StoreFilter, find_store, list_stores
 from storecrawl.cli.connect import CrawlHome, DatabaseUrl, DataDir
 
-LISTED = ("id", "name", "state", "last fetch", "dark since", "blocked since")
+LISTED = ("id", "platform", "name", "state", "last fetch", "dark since", "blocked since")
 
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
@@ -23,6 +23,7 @@ def list_(  # sizes: a command's flags
     *,
     state: Annotated[str | None, Option(help="Only stores in this state.")] = None,
     text: Annotated[str | None, Option(help="Search name, slug, chain and city.")] = None,
+    platform: Annotated[str | None, Option(help="Only stores on this platform.")] = None,
     blocked: Annotated[bool, Option("--blocked", help="Only stores whose menu the upstream refuses.")] = False,
     dark: Annotated[bool, Option("--dark", help="Only stores without a menu for some rounds.")] = False,
     after: Annotated[int, Option(min=0, help="The last id of the previous page.")] = 0,
@@ -32,7 +33,9 @@ def list_(  # sizes: a command's flags
     as_json: AsJson = False,
 ) -> None:
     """List stores by id."""
-    criteria = StoreFilter(state=state, text=text, blocked=blocked, dark=dark, after=after, limit=limit)
+    criteria = StoreFilter(
+        state=state, platform=platform, text=text, blocked=blocked, dark=dark, after=after, limit=limit
+    )
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
     found = home.query(lambda connection: list_stores(connection, criteria))
     if as_json:
@@ -59,4 +62,4 @@ def show(
 
 
 def _row(store: Store) -> tuple[object, ...]:
-    return (store.id, store.name, store.state, store.last_fetch_at, store.dark_since, store.blocked_at)
+    return (store.id, store.platform, store.name, store.state, store.last_fetch_at, store.dark_since, store.blocked_at)

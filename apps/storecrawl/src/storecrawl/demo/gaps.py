@@ -33,7 +33,7 @@ where store.crawl_enabled
 order by store.id
 """
 UNSEARCHED = """
-select code as place, error as reason from storecrawl.states where failures > 0
+select state as place, error as reason from storecrawl.state_searches where failures > 0
 union all
 select state || '/' || name, error from storecrawl.cities where failures > 0
 order by place

@@ -28,6 +28,8 @@ from storecrawl.demo.options import DemoOptions
 from storecrawl.demo.processes import ChildOptions, ChildProcess
 from storecrawl.demo.state import KEEP_SECONDS, FolderState, load_state, save_state
 from storecrawl.egress.repository import ensure_direct
+from storecrawl.platforms.dutchie import Dutchie
+from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 T = TypeVar("T")
@@ -188,13 +190,16 @@ class Stage:
     def _settings(self) -> CrawlSettings:
         options = self._options
         settings = CrawlSettings(
-            upstream=options.upstream or "", data_dir=self._folder, lease=LEASE, schedules=not options.once
+            platforms=_at(options.upstream) if options.upstream else {},
+            data_dir=self._folder,
+            lease=LEASE,
+            schedules=not options.once,
         )
         if self._state is None:
             return settings
         return replace(
             settings,
-            upstream=f"http://{LOOPBACK}:{self._state.port}",
+            platforms=_at(f"http://{LOOPBACK}:{self._state.port}"),
             fetch_every=options.step_seconds,
             discover_every=4 * options.step_seconds,
             analyse_every=options.step_seconds,
@@ -236,3 +241,7 @@ class Stage:
 
 def _flat(flags: Mapping[str, object]) -> list[str]:
     return [part for name, value in flags.items() for part in (name, str(value))]
+
+
+def _at(upstream: str) -> dict[str, PlatformSettings]:
+    return {Dutchie.spec.name: PlatformSettings(upstream=upstream)}

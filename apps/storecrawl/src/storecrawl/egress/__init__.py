@@ -27,7 +27,7 @@ from storecrawl.egress.errors import (
     TurnTooFar,
 )
 from storecrawl.egress.failures import Blame, SendFailure, failure_of
-from storecrawl.egress.options import EgressOptions
+from storecrawl.egress.options import EgressOptions, Rates
 from storecrawl.egress.profiles import Profile, load_profiles
 from storecrawl.egress.recorder import Recorder
 from storecrawl.egress.routes import DIRECT, Route, RouteProtocol
@@ -45,6 +45,7 @@ __all__ = [
     "NoActiveRoute",
     "NoUsableRoute",
     "Profile",
+    "Rates",
     "Recorder",
     "Route",
     "RouteBlamed",

@@ -15,7 +15,7 @@ from storecrawl.egress.breakers import Breakers
 from storecrawl.egress.counters import Counters
 from storecrawl.egress.errors import NoActiveRoute, NoUsableRoute, RouteBlamed, RouteError, TurnTooFar
 from storecrawl.egress.failures import Blame, SendFailure
-from storecrawl.egress.options import EgressOptions
+from storecrawl.egress.options import EgressOptions, Rates
 from storecrawl.egress.pool import RoutePool
 from storecrawl.egress.profiles import load_profiles
 from storecrawl.egress.rate_limits import HostRateLimiter, StoreRateLimiter
@@ -49,8 +49,8 @@ class Egress:
             load_profiles(), trust=trusted_certificates(), most=self.options.clients, random=random or Random()
         )
         self.breakers = Breakers(failures=self.options.breaker_failures, seconds=self.options.breaker_seconds)
-        self.host_rate_limiter = HostRateLimiter(self.options.host_rate, recorder, patience=self.options.patience)
-        self.store_rate_limiter = StoreRateLimiter(self.options.store_rate)
+        self.host_rate_limiter = HostRateLimiter(recorder, patience=self.options.patience)
+        self.store_rate_limiter = StoreRateLimiter()
         self._urgent = asyncio.Event()
         self._report_lock = asyncio.Lock()
         self._report_task: asyncio.Task[None] | None = None
@@ -85,12 +85,15 @@ class Egress:
         await self.sessions.close()
 
     @asynccontextmanager
-    async def visit(self, host: str, *, store: str | None = None, about: str | None = None) -> AsyncIterator[Visit]:
+    async def visit(
+        self, host: str, *, store: str | None = None, about: str | None = None, rates: Rates | None = None
+    ) -> AsyncIterator[Visit]:
         """Visit a host for one purpose, optionally about a store. The session is kept while requests succeed.
 
-        `about` is any other subject. A visit without a subject is no evidence for or against a route.
+        `about` is any other subject. A visit without a subject is no evidence for or against a route. `rates` replace
+        those of the egress.
         """
-        visit = Visit(self, host, store, about or store)
+        visit = Visit(self, host, store, about or store, rates or self.options.rates)
         try:
             yield visit
         finally:
@@ -223,11 +226,12 @@ class Egress:
 class Visit:
     """Requests for one purpose to one host. Call `ready` before each, and report its outcome afterwards."""
 
-    def __init__(self, egress: Egress, host: str, store: str | None, about: str | None) -> None:
+    def __init__(self, egress: Egress, host: str, store: str | None, about: str | None, rates: Rates) -> None:
         self._egress = egress
         self._host = host
         self._store = store
         self._about = about
+        self._rates = rates
         self._forbidden_on: set[int] = set()
         self._session: Session | None = None
         self._tried_routes: set[int] = set()
@@ -247,8 +251,8 @@ class Visit:
         if self._session is None:
             self._session = await self._egress.session(self._tried_routes)
         if self._store is not None:
-            await self._egress.store_rate_limiter.wait(self._store)
-        await self._egress.host_rate_limiter.wait(self._host)
+            await self._egress.store_rate_limiter.wait(self._store, self._rates.store)
+        await self._egress.host_rate_limiter.wait(self._host, self._rates.host)
         return self._session
 
     def record_success(self) -> None:

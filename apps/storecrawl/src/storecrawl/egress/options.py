@@ -6,6 +6,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """The highest rates of requests to a host and about a store, per second; None means no limit."""
+
+    host: float | None = None
+    store: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EgressOptions:
     """Settings of the egress. Times are in seconds, rates in requests per second; no rate means no limit.
 
@@ -31,6 +39,10 @@ class EgressOptions:
     breaker_seconds: float = 30.0
     patience: float = 60.0
     clients: int = 32
+
+    @property
+    def rates(self) -> Rates:
+        return Rates(host=self.host_rate, store=self.store_rate)
 
     def __post_init__(self) -> None:
         rates = [rate for rate in (self.host_rate, self.store_rate) if rate is not None]

@@ -28,16 +28,16 @@ class ReservedTurns:
 class StoreRateLimiter:
     """The turns of stores in this worker. They are not shared, since tasks of a store do not run at once."""
 
-    def __init__(self, rate: float | None) -> None:
-        self._interval = 0.0 if rate is None else 1.0 / rate
+    def __init__(self) -> None:
         self._free_at: OrderedDict[str, float] = OrderedDict()
 
-    async def wait(self, store: str) -> None:
-        if not self._interval:
+    async def wait(self, store: str, rate: float | None) -> None:
+        """Wait for the next turn of a store at this rate; no rate means no limit."""
+        if rate is None:
             return
         now = time.monotonic()
         mine = max(self._free_at.pop(store, 0.0), now)
-        self._free_at[store] = mine + self._interval
+        self._free_at[store] = mine + 1.0 / rate
         if len(self._free_at) > MOST_STORES:
             self._free_at.popitem(last=False)
         await asyncio.sleep(mine - now)
@@ -46,41 +46,37 @@ class StoreRateLimiter:
 class HostRateLimiter:
     """The turns at hosts, shared by all workers of the database; each worker's own while it is unavailable."""
 
-    def __init__(self, rate: float | None, recorder: Recorder | None, *, patience: float) -> None:
-        self._interval = 0.0 if rate is None else 1.0 / rate
-        self._turns_per_query = max(1, math.ceil(AHEAD_SECONDS / self._interval)) if self._interval else 0
+    def __init__(self, recorder: Recorder | None, *, patience: float) -> None:
         self._recorder = recorder
         self._patience = patience
         self._reserved: dict[str, ReservedTurns] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def wait(self, host: str) -> None:
-        """Wait for the next turn at a host. Raises TurnTooFar."""
-        if not self._interval:
+    async def wait(self, host: str, rate: float | None) -> None:
+        """Wait for the next turn at a host at this rate; no rate means no limit. Raises TurnTooFar."""
+        if rate is None:
             return
         async with self._locks.setdefault(host, asyncio.Lock()):
-            wait = await self._next(host) - time.monotonic()
+            wait = await self._next(host, 1.0 / rate) - time.monotonic()
         if wait > self._patience:
             raise TurnTooFar(host, wait)
         await asyncio.sleep(max(0.0, wait))
 
-    async def _next(self, host: str) -> float:
+    async def _next(self, host: str, interval: float) -> float:
         turns = self._reserved.setdefault(host, ReservedTurns())
         # Turns not used in time are lost: otherwise a quiet hour would end in a burst.
-        if not turns.left or turns.next_at + turns.left * self._interval < time.monotonic():
-            await self._reserve(host, turns)
+        if not turns.left or turns.next_at + turns.left * interval < time.monotonic():
+            await self._reserve(host, turns, interval)
         mine = turns.next_at
-        turns.next_at += self._interval
+        turns.next_at += interval
         turns.left -= 1
         return mine
 
-    async def _reserve(self, host: str, turns: ReservedTurns) -> None:
-        own = max(turns.next_at, time.monotonic())
+    async def _reserve(self, host: str, turns: ReservedTurns, interval: float) -> None:
+        own, count = max(turns.next_at, time.monotonic()), max(1, math.ceil(AHEAD_SECONDS / interval))
         try:
-            turns.next_at = own if self._recorder is None else await self._first_turn(host, self._recorder)
+            wait = None if self._recorder is None else await self._recorder.take_turns(host, count, interval)
+            turns.next_at = own if wait is None else wait + time.monotonic()
         except DatabaseUnavailable:
             turns.next_at = own
-        turns.left = self._turns_per_query
-
-    async def _first_turn(self, host: str, recorder: Recorder) -> float:
-        return await recorder.take_turns(host, self._turns_per_query, self._interval) + time.monotonic()
+        turns.left = count

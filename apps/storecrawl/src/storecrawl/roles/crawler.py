@@ -1,4 +1,4 @@
-"""Shared code of the roles: upstream client and egress, payload files, and the keys of a store's tasks."""
+"""Shared code of the roles: platforms and egress, payload files, and the keys of a store's tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from functools import cached_property
 from typing import ParamSpec, TypeVar
 
 from rolecall import ConfigError, Workplace
-from storecrawl.egress import Egress, EgressOptions, Recorder
+from storecrawl.egress import Egress, EgressOptions, Rates, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
 from storecrawl.payloads import Limits, PayloadStore
+from storecrawl.platforms.access import Access
+from storecrawl.platforms.options import HttpOptions
+from storecrawl.platforms.protocol import Platform
+from storecrawl.platforms.registry import PLATFORMS
+from storecrawl.platforms.settings import PlatformNotCrawled, read_own, variable_of
 from storecrawl.settings import CrawlSettings
 from storecrawl.storage.locate import open_storage
-from storecrawl.upstream import ClientOptions, UpstreamClient
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,15 +45,16 @@ class Crawler:
 
     def __init__(self, settings: CrawlSettings) -> None:
         self.settings = settings
-        self._upstream: UpstreamClient | None = None
+        self._platforms: dict[str, Platform] = {}
         self._images: ImageClient | None = None
 
-    @property
-    def upstream(self) -> UpstreamClient:
-        """The only client of this worker, so that its concurrency limit applies to all slots."""
-        if self._upstream is None:
-            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} call the upstream")
-        return self._upstream
+    def platform(self, name: str) -> Platform:
+        """Return a platform of this worker; its limits apply to all slots. Raises PlatformNotCrawled."""
+        if name not in self.settings.platforms:
+            raise PlatformNotCrawled(name)
+        if name not in self._platforms:
+            raise RuntimeError(f"only workers of the roles {', '.join(FETCHING_ROLES)} call a platform")
+        return self._platforms[name]
 
     @property
     def images(self) -> ImageClient:
@@ -67,22 +72,22 @@ class Crawler:
 
     @asynccontextmanager
     async def lifespan(self, workplace: Workplace) -> AsyncIterator[None]:
-        """Keep client and egress open while a worker that fetches runs.
+        """Keep the egress open while a worker that fetches runs.
 
         Raises NoActiveRoute if there is no route, ConfigError, DatabaseUnavailable.
         """
         if not workplace.serves_any(*FETCHING_ROLES):
             yield
             return
-        if not self.settings.upstream:
-            raise ConfigError("must be the URL of a platform", variable="STORECRAWL_UPSTREAM")
+        if not self.settings.platforms:
+            variables = " or ".join(variable_of(name, "upstream") for name in PLATFORMS)
+            raise ConfigError("must be the URL of a platform", variable=variables)
         # One line per page would drown the lines about tasks.
         logging.getLogger("httpx2").setLevel(logging.WARNING)
-        async with Egress(self._egress_options(), recorder=Recorder(workplace.dsn)) as egress:
-            options = self._client_options()
+        async with Egress(self.egress_options(), recorder=Recorder(workplace.dsn)) as egress:
             self._images = self._image_client(egress)
-            async with UpstreamClient(self.settings.upstream, options=options, egress=egress) as self._upstream:
-                yield
+            self._platforms = {name: PLATFORMS[name](self.access(name, egress)) for name in self.settings.platforms}
+            yield
 
     async def run_in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work in a thread, so that other slots and heartbeats continue."""
@@ -92,18 +97,21 @@ class Crawler:
         addresses = Addresses(self.settings.image_networks)
         return ImageClient(egress, addresses, max_bytes=self.settings.image_bytes)
 
-    def _client_options(self) -> ClientOptions:
-        settings = self.settings
-        return ClientOptions(
+    def access(self, platform: str, egress: Egress) -> Access:
+        """Return the way to a platform. Raises PlatformNotCrawled, ConfigError."""
+        if platform not in self.settings.platforms:
+            raise PlatformNotCrawled(platform)
+        settings, given = self.settings.of(platform), self.settings.platforms[platform]
+        http = HttpOptions(
             page_pause=settings.page_pause,
             backoff=settings.backoff,
             longest_retry_after=settings.longest_retry_after,
-            stores_path=settings.stores_path,
-            menus_path=settings.menus_path,
-            hashes=settings.hashes_by_operation,
         )
+        rates = Rates(host=settings.host_rate, store=settings.store_rate)
+        own = read_own(platform, given.own)
+        return Access(upstream=given.upstream, egress=egress, http=http, rates=rates, own=own)
 
-    def _egress_options(self) -> EgressOptions:
+    def egress_options(self) -> EgressOptions:
         settings = self.settings
         return EgressOptions(
             reload_every=settings.routes_every,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rolecall import App, Cancel, Context
-from storecrawl.catalog import SAME_ID_LIMIT, LocationRefused, Store, count_same_id, find_store, read_stores
+from storecrawl.catalog import SAME_ID_LIMIT, LocationRefused, Store, count_same_id, find_store
 from storecrawl.catalog.discovery import (
     discover_locations,
     find_by_entry,
@@ -25,11 +25,13 @@ from storecrawl.catalog.discovery import (
     promote_locations,
     settle_entry,
 )
+from storecrawl.catalog.store_records import DiscoveredStore
+from storecrawl.platforms.errors import NoEntryPoint, UnknownStore, UpstreamFailure
+from storecrawl.platforms.registry import PLATFORMS
 from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.fetch_archive import Connection, archive_answer
 from storecrawl.roles.payload_fetch import fetch_task
 from storecrawl.roles.store_discovery import covered_states, first_crawl
-from storecrawl.upstream import NoEntryPoint, UnknownStore, UpstreamFailure, slug_of
 
 NETWORK_RETRIES = 5
 LONGEST_WAIT = 30.0
@@ -38,8 +40,9 @@ KNOWN = "location"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRequest:
-    """A request for the store behind an entry point, or for the current id of a known store."""
+    """A request for the store behind an entry point of a platform, or for the current id of a known store."""
 
+    platform: str
     entry: str
     store: Store | None
 
@@ -47,7 +50,7 @@ class EntryRequest:
     def name(self) -> str:
         """The name to look up: the slug of a known store, since its id is in doubt; otherwise that of the entry."""
         slug = None if self.store is None else self.store.slug
-        return slug or slug_of(self.entry) or self.entry
+        return slug or PLATFORMS[self.platform].entry_name(self.entry) or self.entry
 
     @property
     def old_id(self) -> str | None:
@@ -67,14 +70,17 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
 
     @app.task(role="entry_point_discovery", key=STORE_KEY)
     async def entry_point_discovery(
-        ctx: Context, entry: str | None = None, store_id: int | None = None
+        ctx: Context, entry: str | None = None, store_id: int | None = None, platform: str | None = None
     ) -> Cancel | None:
         """Resolve a slug, a platform id or a menu address; with `store_id`, find that store's current id.
 
-        Without `entry`, use the platform id or the slug of the store.
+        Without `entry`, use the platform id or the slug of the store. The platform is that of the store, otherwise
+        the given one or the only crawled one.
         """
-        request = await _entry_request(ctx, entry, store_id)
-        if slug_of(request.entry) is None:
+        request = await _entry_request(ctx, crawler, entry, store_id, platform)
+        if isinstance(request, Cancel):
+            return request
+        if crawler.platform(request.platform).entry_name(request.entry) is None:
             return Cancel(str(NoEntryPoint(request.entry)))
         found = await _find_location(ctx, request) or await _resolve_upstream(ctx, crawler, request)
         async with ctx.transaction() as tx:
@@ -86,22 +92,29 @@ def add_entry_point_discovery(app: App, crawler: Crawler) -> None:
         return None
 
 
-async def _entry_request(ctx: Context, entry: str | None, store_id: int | None) -> EntryRequest:
+async def _entry_request(
+    ctx: Context, crawler: Crawler, entry: str | None, store_id: int | None, platform: str | None
+) -> EntryRequest | Cancel:
     async with ctx.transaction() as tx:
         store = None if store_id is None else await find_store(tx, store_id)
-    return EntryRequest(entry=entry or (store and store.entry) or "", store=store)
+    crawled = list(crawler.settings.platforms)
+    found = (store and store.platform) or platform or (crawled[0] if len(crawled) == 1 else None)
+    if found is None:
+        return Cancel(f"the entry point needs a platform: {', '.join(crawled)}")
+    return EntryRequest(platform=found, entry=entry or (store and store.entry) or "", store=store)
 
 
 async def _find_location(ctx: Context, request: EntryRequest) -> ResolvedEntry | None:
     async with ctx.transaction() as tx:
-        known = await find_by_entry(tx, request.name, other_than=request.old_id)
+        known = await find_by_entry(tx, request.platform, request.name, other_than=request.old_id)
     return ResolvedEntry(platform_store_id=known.platform_store_id, way=KNOWN) if known else None
 
 
 async def _resolve_upstream(ctx: Context, crawler: Crawler, request: EntryRequest) -> ResolvedEntry | str:
+    platform, endpoint = crawler.platform(request.platform), request.store.endpoint if request.store else None
     for retry in range(NETWORK_RETRIES + 1):
         try:
-            resolution = await crawler.upstream.resolve(request.name)
+            resolution = await platform.resolve(request.name, endpoint)
         except UnknownStore as unknown:
             return str(unknown)
         except UpstreamFailure as failure:
@@ -109,16 +122,16 @@ async def _resolve_upstream(ctx: Context, crawler: Crawler, request: EntryReques
                 return f"no response after {retry + 1} attempts: {failure}"
             await asyncio.sleep(min(crawler.settings.backoff * 2.0**retry, LONGEST_WAIT))
         else:
-            await _record_location(ctx, crawler, request, resolution.store.raw)
-            return ResolvedEntry(platform_store_id=resolution.store.id, way=resolution.way.value)
+            await _record_location(ctx, crawler, request, resolution.store)
+            return ResolvedEntry(platform_store_id=resolution.store.platform_store_id, way=resolution.way)
     raise AssertionError("the last attempt returns")
 
 
-async def _record_location(ctx: Context, crawler: Crawler, request: EntryRequest, raw: dict[str, Any]) -> None:
-    answer = await archive_answer(ctx, crawler, "entry", request.name, [raw])
+async def _record_location(ctx: Context, crawler: Crawler, request: EntryRequest, store: DiscoveredStore) -> None:
+    answer = await archive_answer(ctx, crawler, request.platform, "entry", request.name, [store.raw])
     async with ctx.transaction() as tx:
         await answer.record(tx, ctx)
-        await discover_locations(tx, read_stores([raw]))
+        await discover_locations(tx, [store])
 
 
 async def _apply(
@@ -126,13 +139,14 @@ async def _apply(
 ) -> dict[str, Any]:
     facts = {"platformStoreId": found.platform_store_id, "way": found.way}
     if request.store is not None and found.platform_store_id != request.old_id:
-        return facts | await _switch_id(tx, ctx, request.store, found)
+        return facts | await _switch_id(tx, ctx, request, request.store, found)
     if request.store is not None and (reason := await _lost_id(tx, request.store)):
         return facts | await _request_investigation(tx, ctx, request, reason)
-    new = await promote_locations(tx, [found.platform_store_id], covered_states(crawler), _author(ctx))
+    rules, covered = PLATFORMS[request.platform].spec.rules, covered_states(crawler, request.platform)
+    new = await promote_locations(tx, rules, [found.platform_store_id], covered=covered, by=_author(ctx))
     for store_id in new:
         ctx.follow_up(first_crawl(store_id))
-    await settle_entry(tx, request.entry, found.platform_store_id, by=_author(ctx))
+    await settle_entry(tx, request.platform, request.entry, found.platform_store_id, by=_author(ctx))
     return facts | {"newStoreIds": new}
 
 
@@ -144,11 +158,13 @@ async def _lost_id(tx: Connection, store: Store) -> str | None:
     return f"the platform has no menu for {store.platform_store_id}, and {finds} searches in a row found the same id"
 
 
-async def _switch_id(tx: Connection, ctx: Context, store: Store, found: ResolvedEntry) -> dict[str, Any]:
+async def _switch_id(
+    tx: Connection, ctx: Context, request: EntryRequest, store: Store, found: ResolvedEntry
+) -> dict[str, Any]:
     """Switch the store to its new id; if another store has that id, a person must decide."""
     reason = f"the platform no longer knows {store.platform_store_id}; {store.slug} is now {found.platform_store_id}"
     await investigate_store(tx, store.id, by=_author(ctx), reason=reason)
-    known = await find_by_entry(tx, found.platform_store_id)
+    known = await find_by_entry(tx, request.platform, found.platform_store_id)
     if known is None:
         return {"needsInvestigation": reason}
     try:
@@ -164,7 +180,7 @@ async def _request_investigation(tx: Connection, ctx: Context, request: EntryReq
     if request.store is not None and request.old_id is not None:
         location = await investigate_store(tx, request.store.id, by=_author(ctx), reason=reason)
     else:
-        location = await investigate_entry(tx, request.entry, by=_author(ctx), reason=reason)
+        location = await investigate_entry(tx, request.platform, request.entry, by=_author(ctx), reason=reason)
     return {"needsInvestigation": reason, "locationId": location}
 
 

@@ -21,9 +21,10 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.discovery import AnswerKind, record_answer
 from storecrawl.payloads import PayloadError, WrittenPayload
+from storecrawl.platforms.protocol import FetchedMenu
+from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import CrawlStore
-from storecrawl.upstream import FetchedMenu, RawPage, write_raw_pages
 
 Connection = psycopg.AsyncConnection[Any]
 CLIENT_ERRORS = 400
@@ -53,11 +54,13 @@ class FetchArchive:
 
     async def fetch(self) -> FetchedMenu | NewestMenu:
         """Fetch the menu; return the store's newest one if the responses are the same."""
-        platform_id, lists, upstream = self.store.platform_store_id, self.store.pricing_types, self.crawler.upstream
+        platform, digests = self.crawler.platform(self.store.platform), self.newest.digests if self.newest else ()
+        menu = await platform.fetch(self.store.address, keep=self.answers.append, digests=digests)
+        if menu is not None:
+            return menu
         if self.newest is None:
-            return await upstream.menu(platform_id, lists, keep=self.answers.append)
-        menu = await upstream.menu_unless_same(platform_id, lists, self.newest.digests, keep=self.answers.append)
-        return menu or self.newest
+            raise LookupError("a first fetch returned no menu")
+        return self.newest
 
     async def write(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         """Write both files. If the task crashes before their rows are written, the sweep removes them."""
@@ -72,9 +75,9 @@ class FetchArchive:
                 return ArchivedMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
             except PayloadError as trouble:
                 self.ctx.log.warning("The menu is merged again, since the previous file cannot be used: %s", trouble)
-                menu = self.crawler.upstream.merge(self.store.platform_store_id, self.answers)
+                menu = self.crawler.platform(self.store.platform).merge(self.store.address, self.answers)
         written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._origin)
-        return ArchivedMenu(written=written, raw=raw, product_count=len(menu.products), fetch=fetch)
+        return ArchivedMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
 
     async def record(self, tx: Connection, menu: ArchivedMenu) -> int:
         """Write the rows of both; return the payload's id."""
@@ -136,6 +139,7 @@ class FetchArchive:
 class ArchivedAnswer:
     """A response whose file is written and whose row is not."""
 
+    platform: str
     kind: AnswerKind
     subject: str
     records: int
@@ -145,6 +149,7 @@ class ArchivedAnswer:
         return await record_answer(
             connection,
             self.written,
+            platform=self.platform,
             kind=self.kind,
             subject=self.subject,
             task_id=ctx.task_id,
@@ -152,12 +157,14 @@ class ArchivedAnswer:
         )
 
 
-async def archive_answer(
-    ctx: Context, crawler: Crawler, kind: AnswerKind, subject: str, records: Sequence[object]
+async def archive_answer(  # sizes: the columns of a row, and its records
+    ctx: Context, crawler: Crawler, platform: str, kind: AnswerKind, subject: str, records: Sequence[object]
 ) -> ArchivedAnswer:
     """Write a response to a file. If the task crashes before its row is written, the sweep removes the file."""
-    document = await crawler.run_in_thread(msgspec.json.encode, {"kind": kind, "subject": subject, "records": records})
+    document = await crawler.run_in_thread(
+        msgspec.json.encode, {"platform": platform, "kind": kind, "subject": subject, "records": records}
+    )
     written = await crawler.run_in_thread(
         crawler.payloads.write_answer, document, task_id=ctx.task_id, attempt=ctx.attempt
     )
-    return ArchivedAnswer(kind=kind, subject=subject, records=len(records), written=written)
+    return ArchivedAnswer(platform=platform, kind=kind, subject=subject, records=len(records), written=written)

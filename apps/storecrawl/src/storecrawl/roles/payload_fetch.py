@@ -11,10 +11,11 @@ from datetime import timedelta
 from rolecall import App, Cancel, Context, NewTask, Snooze
 from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
 from storecrawl.egress import HeldBack
+from storecrawl.platforms.errors import Blocked, UnknownStore
+from storecrawl.platforms.protocol import FetchedMenu
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.fetch_archive import FetchArchive
 from storecrawl.roles.store_tasks import CrawlStore, find_store
-from storecrawl.upstream import Blocked, FetchedMenu, UnknownStore
 
 MOST_URGENT = 100
 FORBIDDEN = 403
@@ -24,9 +25,9 @@ def add_payload_fetch(app: App, crawler: Crawler) -> None:
     """Register the handler."""
 
     @app.task(role="payload_fetch", key=STORE_KEY)
-    async def payload_fetch(ctx: Context, store_id: int) -> Cancel | Snooze | None:
+    async def payload_fetch(ctx: Context, store_id: int, platform: str | None = None) -> Cancel | Snooze | None:
         """Fetch the menu, write the payload file, and enqueue product_refresh."""
-        return await fetch_payload(ctx, crawler, store_id)
+        return await fetch_payload(ctx, crawler, store_id, platform)
 
 
 def fetch_task(store_id: int) -> NewTask:
@@ -34,35 +35,39 @@ def fetch_task(store_id: int) -> NewTask:
     return NewTask(handler="payload_fetch", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
 
 
-async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel | Snooze | None:
+async def fetch_payload(
+    ctx: Context, crawler: Crawler, store_id: int, platform: str | None = None
+) -> Cancel | Snooze | None:
     """Fetch the menu, write its files, then commit their rows, the follow-up and the completion together.
 
     A crash between files and rows leaves files without a row, which the sweep removes; the next attempt
     writes new ones. Responses that do not result in a menu are stored with the reason. Returns Cancel if
-    the store is gone or must not be crawled. An id that the upstream no longer knows is passed to
-    entry_point_discovery. A store that is forbidden on every route is blocked: its task is snoozed, longer
-    each time, and spends no attempt.
+    the store is gone, must not be crawled, or is not on the given platform. An id that the platform no longer
+    knows is passed to entry_point_discovery. A store that is forbidden on every route is blocked: its task is
+    snoozed, longer each time, and spends no attempt.
     """
     async with ctx.transaction() as tx:
         store = await find_store(tx, store_id)
         if store is None:
-            return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
+            return Cancel(f"store {store_id} is unknown, disabled, or has no platform or platform id")
+        if platform not in {None, store.platform}:
+            return Cancel(f"store {store_id} is on the platform {store.platform}, not on {platform}")
         begun = await begin_fetch(tx, store_id)
         newest = await newest_menu(tx, store_id)
     archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest)
     try:
-        menu = await _known_menu(archive)
+        menu = await archive.fetch()
     except HeldBack:
         raise
+    except UnknownStore:
+        await _request_investigation(ctx, store)
+        return None
     except Exception as problem:
         if isinstance(problem, Blocked) and problem.status == FORBIDDEN and crawler.settings.forbidden_limit:
             return await _block_store(ctx, crawler, store, str(problem))
         await archive.archive_refused(problem)
         raise
-    if menu is None:
-        await _request_investigation(ctx, store)
-    else:
-        await _store_menu(archive, menu)
+    await _store_menu(archive, menu)
     return None
 
 
@@ -89,34 +94,23 @@ def add_product_discovery(app: App, crawler: Crawler) -> None:
     """Register the handler."""
 
     @app.task(role="product_discovery", key=STORE_KEY)
-    async def product_discovery(ctx: Context, store_id: int) -> Cancel | Snooze | None:
+    async def product_discovery(ctx: Context, store_id: int, platform: str | None = None) -> Cancel | Snooze | None:
         """Fetch a new store's first menu like payload_fetch, in this task."""
-        return await fetch_payload(ctx, crawler, store_id)
+        return await fetch_payload(ctx, crawler, store_id, platform)
 
 
 def add_product_resync(app: App, crawler: Crawler) -> None:
     """Register the handler."""
 
     @app.task(role="product_resync", key=STORE_KEY)
-    async def product_resync(ctx: Context, store_id: int) -> Cancel | Snooze | None:
+    async def product_resync(ctx: Context, store_id: int, platform: str | None = None) -> Cancel | Snooze | None:
         """Fetch a store's menu at its time of the day like payload_fetch, in this task."""
-        return await fetch_payload(ctx, crawler, store_id)
+        return await fetch_payload(ctx, crawler, store_id, platform)
 
 
 def resync_task(store_id: int) -> NewTask:
     """Return the task that fetches a store's menu at its time of a day; an open one is kept."""
     return NewTask(handler="product_resync", payload={"store_id": store_id}, dedupe_key=store_key(store_id))
-
-
-async def _known_menu(archive: FetchArchive) -> FetchedMenu | NewestMenu | None:
-    """Fetch the menu; None for an unknown id, for which the upstream returns an empty menu."""
-    menu = await archive.fetch()
-    if isinstance(menu, FetchedMenu) and not menu.products:
-        try:
-            await archive.crawler.upstream.store(archive.store.platform_store_id)
-        except UnknownStore:
-            return None
-    return menu
 
 
 async def _store_menu(archive: FetchArchive, menu: FetchedMenu | NewestMenu) -> None:

@@ -16,6 +16,7 @@ from rolecall import App, Context, stagger
 from storecrawl.catalog import DueStore, darken_stores, stores_due
 from storecrawl.roles.crawler import Crawler, store_key
 from storecrawl.roles.payload_fetch import fetch_task
+from storecrawl.settings import CrawlSettings
 
 # A store is due slightly early, so that a late fetch does not make it miss a whole round.
 EARLY = 0.9
@@ -25,21 +26,29 @@ def add_payload_fetch_all(app: App, crawler: Crawler) -> None:
     """Register the handler."""
 
     @app.task(role="payload_fetch")
-    async def payload_fetch_all(ctx: Context, state: str | None = None) -> None:
-        """Enqueue a fetch for each due store without an open task, at its time in the round."""
-        settings = crawler.settings
-        interval = timedelta(seconds=settings.fetch_every)
-        begin = ctx.task.scheduled_for
-        dark = await _darken(ctx, settings.dark_after, state)
+    async def payload_fetch_all(ctx: Context, state: str | None = None, platform: str | None = None) -> None:
+        """Enqueue a fetch for each due store of a platform or of all, unless it has an open task."""
+        dark = await _darken(ctx, crawler.settings.dark_after, state)
         async with ctx.transaction() as tx:
-            stores = await stores_due(tx, timedelta(), state=state, now=begin + interval)
-            places = stagger(sorted(stores, key=_by_id), batches=settings.fetch_batches, over=interval, start=begin)
-            due = [(store.id, moment) for store, moment in places if _is_due(store, moment, interval * EARLY)]
+            due: list[tuple[int, datetime]] = []
+            for name in [platform] if platform else crawler.settings.platforms:
+                crawler.platform(name)
+                due += await _due_stores(tx, crawler.settings.of(name), name, state, ctx.task.scheduled_for)
             busy = await _keys_of_open_tasks(tx)
             chosen = [(store_id, moment) for store_id, moment in due if store_key(store_id) not in busy]
             for store_id, moment in chosen:
                 ctx.follow_up(fetch_task(store_id).options(scheduled_for=moment))
             await ctx.complete(tx, {"due": len(due), "enqueued": len(chosen), "dark": dark})
+
+
+async def _due_stores(
+    tx: psycopg.AsyncConnection[Any], settings: CrawlSettings, platform: str, state: str | None, begin: datetime
+) -> list[tuple[int, datetime]]:
+    """Return the due stores of a platform, each with its time in the round."""
+    interval = timedelta(seconds=settings.fetch_every)
+    stores = await stores_due(tx, timedelta(), state=state, platform=platform, now=begin + interval)
+    places = stagger(sorted(stores, key=_by_id), batches=settings.fetch_batches, over=interval, start=begin)
+    return [(store.id, moment) for store, moment in places if _is_due(store, moment, interval * EARLY)]
 
 
 async def _darken(ctx: Context, after: timedelta, state: str | None) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 
 import psycopg
 
-from rolecall import Context, DatabaseUnavailable, Next, PermanentFailure, Retry, Snooze
+from rolecall import Cancel, Context, DatabaseUnavailable, Next, PermanentFailure, Retry, Snooze
 from storecrawl.egress import HeldBack
 from storecrawl.payloads import PayloadUnreachable
-from storecrawl.upstream import UpstreamFailure
+from storecrawl.platforms.errors import UpstreamFailure
+from storecrawl.platforms.settings import PlatformNotCrawled
 
 LEAST_SECONDS = 1.0
 OUTAGE_SECONDS = 5.0
@@ -43,6 +44,8 @@ class Postponement:
                 raise
             ctx.log.warning("Snoozed: the database does not respond: %s", error)
             return self._snooze(OUTAGE_SECONDS)
+        except PlatformNotCrawled as problem:
+            return Cancel(str(problem))
         except UpstreamFailure as failure:
             if not failure.retryable:
                 raise PermanentFailure(f"{type(failure).__name__}: {failure}") from failure

@@ -21,7 +21,6 @@ from storecrawl.catalog import (
     find_payload,
     hold_menu,
     note_images,
-    packed_menu,
     read_document,
     record_refusals,
     repeat_menu,
@@ -29,6 +28,7 @@ from storecrawl.catalog import (
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.payloads import PayloadError, PayloadUnreachable
+from storecrawl.platforms.menus import packed_menu
 from storecrawl.roles.crawler import STORE_KEY, Crawler
 from storecrawl.roles.image_fetch import image_task
 
@@ -96,9 +96,9 @@ async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
     """
     document = await crawler.run_in_thread(read_document, crawler.payloads, payload)
     if len(document) <= SMALL:
-        read = await crawler.run_in_thread(packed_menu, document)
+        read = await crawler.run_in_thread(packed_menu, payload.platform, document)
     else:
-        read = await ctx.in_process(packed_menu, document)
+        read = await ctx.in_process(packed_menu, payload.platform, document)
     if isinstance(read, NotAMenu):
         async with ctx.transaction() as tx:
             await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)

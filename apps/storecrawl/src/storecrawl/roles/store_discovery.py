@@ -1,6 +1,6 @@
-"""store_discovery: find the platform's stores, promote the valid ones, and enqueue each new one's first crawl.
+"""store_discovery: find the platforms' stores, promote the valid ones, and enqueue each new one's first crawl.
 
-    store_discovery ──► discover_state, one per state ──► discover_city, one per city
+    store_discovery ──► discover_state, one per platform and state ──► discover_city, one per city
           ▲ sums up           ▲ sums up                      promotes; its report is the task's result
 
 Each city is a separate task: it is retried independently, its findings commit with its completion, and
@@ -10,73 +10,82 @@ result; the others continue.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from rolecall import App, Context, NewTask, PermanentFailure, TaskState
-from storecrawl.catalog import read_stores
 from storecrawl.catalog.discovery import (
     US_STATES,
-    NamedCity,
+    AnswerKind,
+    SearchedArea,
     discover_locations,
     enter_cities,
+    note_area_failed,
     note_city_crawled,
-    note_city_failed,
-    note_state_failed,
     promote_locations,
 )
+from storecrawl.platforms.errors import UpstreamFailure
+from storecrawl.platforms.protocol import Area
 from storecrawl.roles.crawler import Crawler, store_key
-from storecrawl.roles.fetch_archive import Connection, archive_answer
-from storecrawl.upstream import City, UpstreamFailure
+from storecrawl.roles.fetch_archive import archive_answer
 
 Report = dict[str, Any]
-Note = Callable[[Connection, str], Awaitable[None]]
 
 
 def add_store_discovery(app: App, crawler: Crawler) -> None:
     """Register the handlers."""
 
     @app.task(role="store_discovery")
-    async def discover_city(ctx: Context, state: str, city: str) -> None:
+    async def discover_city(ctx: Context, state: str, city: str, platform: str) -> None:
         """Find the stores of a city and promote the valid ones; the result is a report."""
-        async with _recording_failure(ctx, partial(_city_failed, state, city)):
-            stores = await crawler.upstream.stores(state=state, city=city)
-        answer = await archive_answer(ctx, crawler, "stores", _place(state, city), [store.raw for store in stores])
-        seen = read_stores(store.raw for store in stores)
-        async with ctx.transaction() as tx:
-            await answer.record(tx, ctx)
-            report = await discover_locations(tx, seen)
-            ids = [store.platform_store_id for store in seen]
-            new = await promote_locations(tx, ids, {*covered_states(crawler), state}, f"task {ctx.task_id}")
-            await note_city_crawled(tx, state, city, len(stores))
-            await ctx.complete(tx, _report(new, report.new, report.known, 1))
+        await _discover(ctx, crawler, SearchedArea(platform=platform, state=state, city=city))
 
     @app.task(role="store_discovery", gather=_sum_up_state)
-    async def discover_state(ctx: Context, state: str) -> None:
-        """Get the cities of a state, and spawn a task for each."""
-        async with _recording_failure(ctx, partial(_state_failed, state)):
-            cities = await crawler.upstream.cities(state)
-        answer = await archive_answer(ctx, crawler, "cities", state, [city.raw for city in cities])
-        async with ctx.transaction() as tx:
-            await answer.record(tx, ctx)
-            await enter_cities(tx, state, [_city_record(city) for city in cities])
-            names = dict.fromkeys(city.name for city in cities)
-            ctx.spawn(*(_child("discover_city", state=state, city=name) for name in names))
-            await ctx.complete(tx, _report([], 0, 0, 0))
+    async def discover_state(ctx: Context, state: str, platform: str) -> None:
+        """Search a state: promote its stores, and spawn a task for each of its cities."""
+        await _discover(ctx, crawler, SearchedArea(platform=platform, state=state))
 
     @app.task(role="store_discovery", then=crawl_new_stores, gather=_sum_up)
-    async def store_discovery(ctx: Context, states: list[str] | None = None, state: str | None = None) -> None:
-        """Discover stores, state by state. The result has `newStoreIds`; each of them gets a product_discovery."""
+    async def store_discovery(
+        ctx: Context, states: list[str] | None = None, state: str | None = None, platform: str | None = None
+    ) -> None:
+        """Discover stores of a platform or of all, state by state.
+
+        The result has `newStoreIds`; each of them gets a product_discovery.
+        """
         named = [*(states or ()), *([state] if state else ())]
-        chosen = named or list(crawler.settings.states) or list(US_STATES)
-        ctx.spawn(*(_child("discover_state", state=state) for state in dict.fromkeys(chosen)))
+        for name in [platform] if platform else crawler.settings.platforms:
+            crawler.platform(name)
+            chosen = named or list(crawler.settings.of(name).states) or list(US_STATES)
+            ctx.spawn(*(_child("discover_state", platform=name, state=state) for state in dict.fromkeys(chosen)))
 
 
-def covered_states(crawler: Crawler) -> frozenset[str]:
-    """Return the codes of the states whose stores are crawled."""
-    return frozenset(crawler.settings.states or US_STATES)
+def covered_states(crawler: Crawler, platform: str) -> frozenset[str]:
+    """Return the codes of the states whose stores on a platform are crawled."""
+    return frozenset(crawler.settings.of(platform).states or US_STATES)
+
+
+async def _discover(ctx: Context, crawler: Crawler, area: SearchedArea) -> None:
+    platform = crawler.platform(area.platform)
+    async with _recording_failure(ctx, area):
+        found = await platform.discover(Area(state=area.state, city=area.city))
+    kind: AnswerKind = "stores" if area.city or found.stores else "cities"
+    answer = await archive_answer(ctx, crawler, area.platform, kind, _place(area.state, area.city), found.records)
+    async with ctx.transaction() as tx:
+        await answer.record(tx, ctx)
+        report = await discover_locations(tx, found.stores)
+        ids = [store.platform_store_id for store in found.stores]
+        covered = {*covered_states(crawler, area.platform), area.state}
+        new = await promote_locations(tx, platform.spec.rules, ids, covered=covered, by=f"task {ctx.task_id}")
+        if area.city is None:
+            await enter_cities(tx, area, found.cities)
+            names = dict.fromkeys(city.name for city in found.cities)
+            children = {"platform": area.platform, "state": area.state}
+            ctx.spawn(*(_child("discover_city", **children, city=name) for name in names))
+        else:
+            await note_city_crawled(tx, area, len(found.records))
+        await ctx.complete(tx, _report(new, report.new, report.known, int(kind == "stores")))
 
 
 def crawl_new_stores(report: Report) -> Iterable[NewTask]:
@@ -84,12 +93,13 @@ def crawl_new_stores(report: Report) -> Iterable[NewTask]:
     return map(first_crawl, report["newStoreIds"])
 
 
-def discovery_task(states: Sequence[str] = ()) -> NewTask:
-    """Return the task that searches for stores; an open one with the same states is kept."""
+def discovery_task(states: Sequence[str] = (), platform: str | None = None) -> NewTask:
+    """Return the task that searches for stores; an open one with the same platform and states is kept."""
+    place = {"states": list(states)} if states else {}
     return NewTask(
         handler="store_discovery",
-        payload={"states": list(states)} if states else {},
-        dedupe_key=",".join(["discovery", *states]),
+        payload=place | ({"platform": platform} if platform else {}),
+        dedupe_key=",".join(["discovery", *filter(None, [platform]), *states]),
         priority=5,
     )
 
@@ -104,7 +114,7 @@ def first_crawl(store_id: int) -> NewTask:
     )
 
 
-async def _sum_up_state(ctx: Context, state: str) -> Report:  # noqa: ARG001 - a step takes its task's payload
+async def _sum_up_state(ctx: Context, state: str, platform: str) -> Report:  # noqa: ARG001 - a step takes its task's payload
     return await _sum_reports(ctx)
 
 
@@ -112,6 +122,7 @@ async def _sum_up(
     ctx: Context,
     states: list[str] | None = None,  # noqa: ARG001 - as above
     state: str | None = None,  # noqa: ARG001 - as above
+    platform: str | None = None,  # noqa: ARG001 - as above
 ) -> Report:
     report = await _sum_reports(ctx)
     if not report["cities"] and report["failed"]:
@@ -130,7 +141,7 @@ async def _sum_reports(ctx: Context) -> Report:
     }
 
 
-def _place(state: str, city: str | None = None) -> str:
+def _place(state: str, city: str | None = None, **_: str) -> str:
     return state if city is None else f"{state}/{city}"
 
 
@@ -142,31 +153,11 @@ def _child(handler: str, **payload: str) -> NewTask:
     return NewTask(handler=handler, payload=payload, on_failure="ignore")
 
 
-def _city_record(city: City) -> NamedCity:
-    longitude, latitude = (city.geometry and city.geometry.coordinates) or (None, None)
-    return NamedCity(
-        name=city.name,
-        slug=city.slug,
-        country=city.country,
-        latitude=latitude,
-        longitude=longitude,
-        stores_told=city.store_count,
-    )
-
-
-async def _city_failed(state: str, city: str, connection: Connection, error: str) -> None:
-    await note_city_failed(connection, state, city, error)
-
-
-async def _state_failed(state: str, connection: Connection, error: str) -> None:
-    await note_state_failed(connection, state, error)
-
-
 @asynccontextmanager
-async def _recording_failure(ctx: Context, note: Note) -> AsyncIterator[None]:
+async def _recording_failure(ctx: Context, area: SearchedArea) -> AsyncIterator[None]:
     try:
         yield
     except UpstreamFailure as failure:
         async with ctx.transaction() as tx:
-            await note(tx, str(failure))
+            await note_area_failed(tx, area, str(failure))
         raise

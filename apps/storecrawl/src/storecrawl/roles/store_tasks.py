@@ -13,7 +13,10 @@ from typing import Any
 import psycopg
 from psycopg.rows import class_row
 
+from storecrawl.catalog.sql import STORES
+from storecrawl.platforms.protocol import StoreAddress
 from storecrawl.roles.crawler import store_key
+from storecrawl.statements import fetch
 
 Connection = psycopg.AsyncConnection[Any]
 FETCHES = ["payload_fetch", "product_discovery", "product_resync"]
@@ -72,28 +75,29 @@ class CrawlStore:
     """A store that may be crawled."""
 
     id: int
+    platform: str
     platform_store_id: str
+    slug: str | None
+    endpoint: str | None
     recreational: bool | None
     medical: bool | None
     same_id_finds: int
 
     @property
-    def pricing_types(self) -> tuple[str, ...]:
-        """The store's price lists on the platform: each has products that the other lacks."""
-        if self.recreational is False:
-            return ("med",)
-        return ("rec", "med") if self.medical else ("rec",)
+    def address(self) -> StoreAddress:
+        return StoreAddress(
+            platform_store_id=self.platform_store_id,
+            slug=self.slug,
+            endpoint=self.endpoint,
+            recreational=self.recreational,
+            medical=self.medical,
+        )
 
 
 async def find_store(connection: Connection, store_id: int) -> CrawlStore | None:
     """Return the store if it is enabled and has a platform id, otherwise None."""
-    cursor = connection.cursor(row_factory=class_row(CrawlStore))
-    await cursor.execute(
-        "select id, platform_store_id, recreational, medical, same_id_finds from storecrawl.stores"
-        " where id = %s and crawl_enabled and platform_store_id is not null",
-        (store_id,),
-    )
-    return await cursor.fetchone()
+    rows = await fetch(connection, STORES.store_to_crawl, {"store_id": store_id}, class_row(CrawlStore))
+    return rows[0] if rows else None
 
 
 async def database_time(connection: Connection) -> datetime:

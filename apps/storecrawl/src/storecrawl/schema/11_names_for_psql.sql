@@ -6,7 +6,7 @@ select
     task.id,
     task.role,
     store.id as dispensary_id,
-    case when store.id is not null or task.role = 'store_discovery' then 'dutchie' end as platform,
+    coalesce(task.payload ->> 'platform', crawled.platform) as platform,
     case
         when task.status in ('claimed', 'running', 'completed', 'failed', 'stale') then task.status
         when task.state = 'waiting' then 'running'
@@ -41,7 +41,8 @@ cross join lateral (
         substring(task.payload ->> 'store_id' from '^\d{1,15}$'),
         substring(task.key from '^store:(\d{1,15})$')
     )::bigint as id
-) as store;
+) as store
+left join storecrawl.stores as crawled on crawled.id = store.id;
 
 comment on view storecrawl.worker_tasks is
     'All open and finished tasks. status: pending, claimed, running, completed, failed (also cancelled '

@@ -1,17 +1,20 @@
 """Types of parameters in requests about stores, in addition to Rolecall's: strict and within limits.
 
-Platforms have names in the API's paths: one is crawled, the others are known and empty.
+Platforms have names in the API's paths.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rolecall.web import Id, Moment, PathId, RequestRefused, agreed
+from rolecall.web import Connects, Id, Moment, PathId, RequestRefused, agreed
+from storecrawl.catalog.discovery import find_location
+from storecrawl.platforms.registry import PLATFORMS
+from storecrawl.serving.refusals import catalog_errors_as_problems
 
 T = TypeVar("T")
 
@@ -24,10 +27,8 @@ State = Annotated[str | None, Query(pattern=STATE, description="The two-letter c
 StoreIds = Annotated[list[Id], Field(min_length=1, max_length=MOST_STORES)]
 StateCode = Annotated[str, Field(pattern=STATE)]
 Priority = Annotated[int | None, Field(ge=-100, le=100, description="A higher priority runs earlier.")]
-# The names of the platform in requests of old and new programs.
-CrawledPlatform = Literal["dutchie"] | None
-CRAWLED = "dt"
-PLATFORMS = (CRAWLED, "jn", "wm", "lf", "tz", "bl", "fl")
+# The names of platforms in paths of old programs.
+OLD_NAMES = {"dt": "dutchie"}
 
 
 def _day(value: object) -> date:
@@ -63,19 +64,31 @@ def one_of(name: str, value: T | None, other_name: str, other: T | None) -> T:
     return value_given
 
 
+def _known_platform(name: str | None) -> str | None:
+    if name is not None and name not in PLATFORMS:
+        raise ValueError(f"must be one of {', '.join(PLATFORMS)}")
+    return name
+
+
 def _platform(
     platform: Annotated[str, Path(max_length=20, description=f"One of {', '.join(PLATFORMS)}.")],
 ) -> str:
-    if platform not in PLATFORMS:
+    name = OLD_NAMES.get(platform, platform)
+    if name not in PLATFORMS:
         raise RequestRefused(f"no platform named {platform!r}", status=404, kind="platform-not-found")
-    return platform
+    return name
 
 
+PlatformName = Annotated[str | None, AfterValidator(_known_platform)]
+OnlyPlatform = Annotated[str | None, Query(description="Only this platform."), AfterValidator(_known_platform)]
 Platform = Annotated[str, Depends(_platform)]
 
 
-def _location_id(platform: Platform, location_id: PathId) -> int:
-    if platform != CRAWLED:
+async def _location_id(platform: Platform, location_id: PathId, connects: Connects) -> int:
+    with catalog_errors_as_problems():
+        async with connects() as connection:
+            location = await find_location(connection, location_id)
+    if location.platform != platform:
         kind = "location-not-found"
         raise RequestRefused(f"no location {location_id} of platform {platform}", status=404, kind=kind)
     return location_id

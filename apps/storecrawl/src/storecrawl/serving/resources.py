@@ -11,12 +11,13 @@ from typing import Annotated, Self, TypeVar, cast
 from fastapi import Depends, Request
 
 from rolecall.web import Mounted, RequestRefused
-from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
+from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu
 from storecrawl.catalog.normalize import Menu
 from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.platforms.menus import read_menu
+from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems
-from storecrawl.upstream import RawPage, read_raw_pages
 
 # A parsed document takes about ten times its size; the product of the two limits the memory of all
 # requests.
@@ -73,11 +74,10 @@ HasResources = Annotated[Resources, Depends(_resources)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPageFacts:
-    """A response's metadata: its index, the page (from 0) of a price list in a mode, and its size."""
+    """A response's metadata: its index, the page (from 0) of a part of the menu, and its size."""
 
     index: int
-    pricing_type: str
-    mode: str
+    part: str
     page: int
     status: int
     content_type: str
@@ -87,8 +87,7 @@ class RawPageFacts:
     def of(cls, index: int, page: RawPage) -> RawPageFacts:
         return cls(
             index=index,
-            pricing_type=page.pricing_type,
-            mode=page.mode,
+            part=page.part,
             page=page.number,
             status=page.status,
             content_type=page.content_type,

@@ -58,6 +58,12 @@ def test_effects_without_scores_keep_their_order(plus: Make, joint: Make) -> Non
         assert effects == (Effect(name="sleepy"), Effect(name="calm"))
 
 
+def test_effect_has_one_name_in_all_spellings(product: Make, plus: Make) -> None:
+    scored = [product(effects={name: 7}).details.effects[0].name for name in ("painRelief", "Pain-Relief")]
+
+    assert {*scored, plus(effects=["PAIN_RELIEF"]).details.effects[0].name} == {"pain_relief"}
+
+
 @pytest.mark.parametrize("stated", [None, "calm", 3, [], {}, [{"name": "calm"}]])
 def test_unsupported_effects_are_ignored(product: Make, stated: object) -> None:
     assert product(effects=stated).details.effects == ()
@@ -95,6 +101,18 @@ def test_terpenes_are_read_under_all_their_names(product: Make) -> None:
         Compound(name="Humulene", value=Decimal("1.2"), unit=PotencyUnit.MILLIGRAMS_PER_GRAM),
         Compound(name="Linalool", value=None, unit=None),
     )
+
+
+@pytest.mark.parametrize(
+    ("stated", "read"),
+    [([0, 0, 1.5], [None, None, Decimal("1.5")]), ([0, 1.5], [Decimal(0), Decimal("1.5")]), ([0], [None])],
+)
+def test_zeros_of_a_mostly_zero_terpene_list_are_unknown(
+    plus: Make, stated: list[float], read: list[Decimal | None]
+) -> None:
+    terpenes = [{"name": f"T{index}", "value": value, "unit": "PERCENTAGE"} for index, value in enumerate(stated)]
+
+    assert [terpene.value for terpene in plus(terpenes=terpenes).details.terpenes] == read
 
 
 def test_specials_have_names_kinds_and_discounts(product: Make) -> None:

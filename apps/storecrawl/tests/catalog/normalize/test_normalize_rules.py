@@ -135,6 +135,28 @@ def test_medical_price_sources_are_tried_in_order(product: Make, members: dict[s
     assert product(**members).variants[0].price_med_cents == cents
 
 
+def test_fewer_prices_than_options_count_only_by_name(product: Make) -> None:
+    children = [{"option": "7g", "price": 60}]
+    short = product(Options=["1g", "7g"], recPrices=None, Prices=[60], POSMetaData={"children": children})
+
+    assert [variant.price_rec_cents for variant in short.variants] == [None, 6000]
+
+
+@pytest.mark.parametrize(
+    ("members", "stated"),
+    [
+        ({"POSMetaData": {"children": [{"option": "1g", "quantityAvailable": 25}]}}, (25, True)),
+        ({"POSMetaData": {"children": [{"option": "1g", "quantity": 24}]}}, (24, False)),
+        ({"manualInventory": [{"option": "1g", "inventory": 25}]}, (25, False)),
+    ],
+)
+def test_point_of_sale_stops_counting_at_twenty_five(
+    product: Make, members: dict[str, object], stated: tuple[int, bool]
+) -> None:
+    (variant,) = product(**members).variants
+    assert (variant.quantity, variant.quantity_capped) == stated
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -21,13 +21,13 @@ from storecrawl.catalog.discovery.cities import (
     US_STATES,
     CityRecord,
     NamedCity,
+    SearchedArea,
     StateRecord,
     enter_cities,
     list_cities,
     list_states,
+    note_area_failed,
     note_city_crawled,
-    note_city_failed,
-    note_state_failed,
 )
 from storecrawl.catalog.discovery.decisions import (
     KnownLocation,
@@ -51,7 +51,7 @@ from storecrawl.catalog.discovery.locations import (
     location_promotions,
     location_raw,
 )
-from storecrawl.catalog.discovery.promotion import DiscoveryReport, discover_locations, promote_locations
+from storecrawl.catalog.discovery.promotion import DiscoveryReport, StoreRules, discover_locations, promote_locations
 
 __all__ = [
     "US_STATES",
@@ -65,7 +65,9 @@ __all__ = [
     "LocationStatus",
     "NamedCity",
     "Promotion",
+    "SearchedArea",
     "StateRecord",
+    "StoreRules",
     "VerifiedLocation",
     "discover_locations",
     "enter_cities",
@@ -81,9 +83,8 @@ __all__ = [
     "list_states",
     "location_promotions",
     "location_raw",
+    "note_area_failed",
     "note_city_crawled",
-    "note_city_failed",
-    "note_state_failed",
     "promote_locations",
     "record_answer",
     "reject_location",

@@ -21,6 +21,7 @@ class DiscoveryPayload:
     """The row of a discovery payload; `subject` is the search: AZ, AZ/Phoenix, or an entry point. Sizes in bytes."""
 
     id: int
+    platform: str
     kind: AnswerKind
     subject: str
     task_id: int
@@ -33,10 +34,18 @@ class DiscoveryPayload:
 
 
 async def record_answer(  # sizes: the columns of the row
-    connection: Connection, written: WrittenPayload, *, kind: AnswerKind, subject: str, task_id: int, record_count: int
+    connection: Connection,
+    written: WrittenPayload,
+    *,
+    platform: str,
+    kind: AnswerKind,
+    subject: str,
+    task_id: int,
+    record_count: int,
 ) -> int:
     """Record a written file; return the discovery payload's id."""
     parameters = {
+        "platform": platform,
         "kind": kind,
         "subject": subject,
         "task_id": task_id,

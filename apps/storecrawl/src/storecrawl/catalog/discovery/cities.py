@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from psycopg.rows import class_row
 
@@ -42,6 +43,7 @@ class CityRecord:
     """A known city. `stores_found` is from the last response, at `crawled_at`; `failures` counts attempts since."""
 
     id: int
+    platform: str
     state: str
     name: str
     stores_told: int | None
@@ -78,26 +80,38 @@ class StateRecord:
     needing_investigation: int
 
 
-async def enter_cities(connection: Connection, state: str, cities: Sequence[NamedCity]) -> None:
-    """Record the cities that the platform names in a state. Cities that it no longer names stay."""
-    await execute(connection, CITIES.note_state_listed, {"state": state})
-    await execute(connection, CITIES.enter_cities, {"state": state, "cities": json_text(cities)})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedArea:
+    """A state, or a city of it, in which a platform is searched."""
+
+    platform: str
+    state: str
+    city: str | None = None
 
 
-async def note_state_failed(connection: Connection, state: str, error: str) -> None:
-    """Count a failed attempt to get the cities of a state."""
-    await execute(connection, CITIES.note_state_failed, {"state": state, "error": error[:LONGEST_ERROR]})
+async def enter_cities(connection: Connection, area: SearchedArea, cities: Sequence[NamedCity]) -> None:
+    """Record the cities that a platform names in a state. Cities that it no longer names stay."""
+    parameters = _parameters(area)
+    await execute(connection, CITIES.enter_state, parameters)
+    await execute(connection, CITIES.note_state_listed, parameters)
+    await execute(connection, CITIES.enter_cities, parameters | {"cities": json_text(cities)})
 
 
-async def note_city_crawled(connection: Connection, state: str, city: str, found: int) -> None:
+async def note_area_failed(connection: Connection, area: SearchedArea, error: str) -> None:
+    """Count a failed search of an area."""
+    parameters = _parameters(area) | {"error": error[:LONGEST_ERROR]}
+    if area.city is None:
+        await execute(connection, CITIES.enter_state, parameters)
+    await execute(connection, CITIES.note_state_failed if area.city is None else CITIES.note_city_failed, parameters)
+
+
+async def note_city_crawled(connection: Connection, area: SearchedArea, found: int) -> None:
     """Record how many stores of a city were found."""
-    await execute(connection, CITIES.note_city_crawled, {"state": state, "city": city, "found": found})
+    await execute(connection, CITIES.note_city_crawled, _parameters(area) | {"found": found})
 
 
-async def note_city_failed(connection: Connection, state: str, city: str, error: str) -> None:
-    """Count a failed attempt to get the stores of a city."""
-    parameters = {"state": state, "city": city, "error": error[:LONGEST_ERROR]}
-    await execute(connection, CITIES.note_city_failed, parameters)
+def _parameters(area: SearchedArea) -> dict[str, Any]:
+    return {"platform": area.platform, "state": area.state, "city": area.city}
 
 
 async def list_states(connection: Connection) -> list[StateRecord]:

@@ -29,6 +29,7 @@ class VerifiedLocation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LockedLocation:
     id: int
+    platform: str
     platform_store_id: str | None
     status: str
     name: str | None
@@ -55,17 +56,15 @@ async def link_location(connection: Connection, location_id: int, store_id: int,
     """Link a location to an existing store; return whether the store is crawled by the location's id from now on.
 
     It is if the store had no id, or one that needs investigation. Raises UnknownLocation, UnknownStore, and
-    LocationRefused for a location that is decided, or whose id another store has.
+    LocationRefused for a location that is decided, of another platform, or whose id another store has.
     """
     found = await _lock_location(connection, location_id, UNDECIDED, "linked")
-    if not await fetch(connection, STORES.names_of_stores, {"ids": [store_id]}, tuple_row):
-        raise UnknownStore([store_id])
+    await _require_same_platform(connection, found, store_id)
     await _require_free(connection, found, store_id)
     parameters = {"location_id": location_id, "store_id": store_id, "because": reason, "by": by}
     await execute(connection, DECISIONS.link_location, parameters)
-    updated_count = await execute(
-        connection, DECISIONS.take_platform_id, {**parameters, "platform_store_id": found.platform_store_id}
-    )
+    taken = {"platform": found.platform, "platform_store_id": found.platform_store_id}
+    updated_count = await execute(connection, DECISIONS.take_platform_id, parameters | taken)
     if updated_count:
         await execute(
             connection, DECISIONS.settle_old_ids, {**parameters, "because": f"location {location_id} has its id"}
@@ -100,9 +99,11 @@ class KnownLocation:
     store_id: int | None
 
 
-async def find_by_entry(connection: Connection, entry: str, *, other_than: str | None = None) -> KnownLocation | None:
-    """Return the undisputed location with this id or slug; `other_than` is an id to skip."""
-    parameters = {"entry": entry, "other_than": other_than}
+async def find_by_entry(
+    connection: Connection, platform: str, entry: str, *, other_than: str | None = None
+) -> KnownLocation | None:
+    """Return the undisputed location of a platform with this id or slug; `other_than` is an id to skip."""
+    parameters = {"platform": platform, "entry": entry, "other_than": other_than}
     rows = await fetch(connection, LOCATIONS.location_by_entry, parameters, class_row(KnownLocation))
     return rows[0] if rows else None
 
@@ -117,16 +118,15 @@ async def investigate_store(connection: Connection, store_id: int, *, by: str, r
     )
 
 
-async def investigate_entry(connection: Connection, entry: str, *, by: str, reason: str) -> int | None:
+async def investigate_entry(connection: Connection, platform: str, entry: str, *, by: str, reason: str) -> int | None:
     """Record an entry point that leads nowhere; return its location's id, or None if it is decided."""
-    return await _investigate(
-        connection, INVESTIGATIONS.investigate_entry, {"entry": entry, "by": by, "because": reason}
-    )
+    parameters: dict[str, object] = {"platform": platform, "entry": entry, "by": by, "because": reason}
+    return await _investigate(connection, INVESTIGATIONS.investigate_entry, parameters)
 
 
-async def settle_entry(connection: Connection, entry: str, platform_store_id: str, *, by: str) -> None:
+async def settle_entry(connection: Connection, platform: str, entry: str, platform_store_id: str, *, by: str) -> None:
     """Record that an entry point has led to a store and no longer needs investigation."""
-    parameters = {"entry": entry, "platform_store_id": platform_store_id, "by": by}
+    parameters = {"platform": platform, "entry": entry, "platform_store_id": platform_store_id, "by": by}
     await execute(connection, INVESTIGATIONS.settle_entry, parameters)
 
 
@@ -147,8 +147,16 @@ async def _lock_location(
     return rows[0]
 
 
+async def _require_same_platform(connection: Connection, found: _LockedLocation, store_id: int) -> None:
+    platforms = await fetch(connection, STORES.platform_of_store, {"store_id": store_id}, scalar_row)
+    if not platforms:
+        raise UnknownStore([store_id])
+    if platforms[0] not in {None, found.platform}:
+        raise LocationRefused(f"location {found.id} is on {found.platform}, and store {store_id} on {platforms[0]}")
+
+
 async def _require_free(connection: Connection, found: _LockedLocation, store_id: int) -> None:
-    parameters = {"platform_store_id": found.platform_store_id}
+    parameters = {"platform": found.platform, "platform_store_id": found.platform_store_id}
     owners = await fetch(connection, DECISIONS.store_by_platform_id, parameters, scalar_row)
     for owner in {*owners, *filter(None, [found.store_id])} - {store_id}:
         raise LocationRefused(f"location {found.id} has the id of store {owner}")

@@ -40,7 +40,9 @@ class Location:
     """
 
     id: int
+    platform: str
     platform_store_id: str | None
+    endpoint: str | None
     entry: str | None
     status: LocationStatus
     problems: list[str]
@@ -77,6 +79,7 @@ class LocationFilter:
     `after` is the last id of the previous page.
     """
 
+    platform: str | None = None
     status: LocationStatus | None = None
     state: str | None = None
     city: str | None = None
@@ -106,6 +109,7 @@ class Promotion:
 async def list_locations(connection: Connection, criteria: LocationFilter) -> list[Location]:
     """Return a page of locations by id."""
     parameters = {
+        "platform": criteria.platform,
         "status": criteria.status,
         "state": criteria.state,
         "city": criteria.city,

@@ -16,10 +16,20 @@ from storecrawl.statements import Connection, execute, fetch, json_text
 
 MEETS_ALL = "it meets every rule"
 SEEN_AGAIN = "the platform lists it again"
-PLATFORM_ID = re.compile(r"[0-9a-f]{24}|[0-9A-Za-z]{17}")
-"""The two forms of the platform's ids; anything else was typed by hand or is a slug."""
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
-CLOSED = frozenset({"archived", "closed", "disabled", "inactive", "permanently_closed"})
+
+
+def _no_problems(_: Mapping[str, Any]) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRules:
+    """The rules of a platform for its stores: the form of their ids, and the problems that its objects show."""
+
+    platform: str
+    store_id: re.Pattern[str]
+    problems_of_object: Callable[[Mapping[str, Any]], list[str]] = _no_problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,27 +52,27 @@ async def discover_locations(connection: Connection, stores: Sequence[Discovered
     Values that are missing this time keep their old state, as do decisions, which `promote_locations`
     makes.
     """
-    by_id = {store.platform_store_id: store for store in stores}
+    by_id = {(store.platform, store.platform_store_id): store for store in stores}
     if not by_id:
         return DiscoveryReport(new=0, known=0)
-    locations = json_text(list(by_id.values()))
-    new = (await fetch(connection, LOCATIONS.enter_locations, {"locations": locations}, scalar_row))[0]
-    await execute(connection, LOCATIONS.renew_stores, {"platform_store_ids": sorted(by_id)})
+    locations = {"locations": json_text(list(by_id.values()))}
+    new = (await fetch(connection, LOCATIONS.enter_locations, locations, scalar_row))[0]
+    await execute(connection, LOCATIONS.renew_stores, locations)
     return DiscoveryReport(new=new, known=len(by_id) - new)
 
 
 async def promote_locations(
-    connection: Connection, platform_store_ids: Collection[str], covered: Collection[str], by: str
+    connection: Connection, rules: StoreRules, platform_store_ids: Collection[str], *, covered: Collection[str], by: str
 ) -> list[int]:
-    """Promote the locations that meet every rule, and reject the others with the rules that they do not meet.
+    """Promote a platform's locations that meet every rule, and reject the others with the rules that they do not meet.
 
     Locations that a person rejected and those with a store stay unchanged. Locations rejected by the rules
     are checked again, and those needing investigation get their previous status back when they are found
     again. Returns the ids of the new stores, ascending: the `newStoreIds` of a discovery's result.
     """
-    parameters = {"platform_store_ids": sorted(platform_store_ids)}
+    parameters = {"platform": rules.platform, "platform_store_ids": sorted(platform_store_ids)}
     candidates = await fetch(connection, LOCATIONS.locations_to_validate, parameters, class_row(Candidate))
-    verdicts = {candidate.id: problems_of(candidate, covered) for candidate in candidates}
+    verdicts = {candidate.id: problems_of(candidate, rules, covered) for candidate in candidates}
     bad = [_Verdict(id=location, problems=problems) for location, problems in verdicts.items() if problems]
     if bad:
         await execute(connection, LOCATIONS.reject_locations, {"verdicts": json_text(bad), "by": by})
@@ -92,24 +102,20 @@ class Candidate:
     slug: str | None
     city: str | None
     state: str | None
-    menu_url: str | None
     raw: Any
     store_id: int | None
 
 
-def problems_of(candidate: Candidate, covered: Collection[str]) -> list[str]:
+def problems_of(candidate: Candidate, rules: StoreRules, covered: Collection[str]) -> list[str]:
     """Return the rules that the candidate does not meet, in words; `covered` are the codes of the crawled states."""
-    found = (rule(candidate) for rule in RULES)
-    place = _place(candidate, covered)
-    return [problem for problem in (*found, place) if problem is not None]
+    raw = candidate.raw if isinstance(candidate.raw, dict) else {}
+    found = (_id(candidate, rules), _name(candidate), _slug(candidate), *rules.problems_of_object(raw))
+    return [problem for problem in (*found, _place(candidate, covered)) if problem is not None]
 
 
-def _id(candidate: Candidate) -> str | None:
-    return (
-        None
-        if PLATFORM_ID.fullmatch(candidate.platform_store_id)
-        else "its id does not have the form of the platform's ids"
-    )
+def _id(candidate: Candidate, rules: StoreRules) -> str | None:
+    has_form = rules.store_id.fullmatch(candidate.platform_store_id)
+    return None if has_form else "its id does not have the form of the platform's ids"
 
 
 def _name(candidate: Candidate) -> str | None:
@@ -120,27 +126,9 @@ def _slug(candidate: Candidate) -> str | None:
     return None if candidate.slug and SLUG.fullmatch(candidate.slug) else "it has no usable slug"
 
 
-def _menu(candidate: Candidate) -> str | None:
-    # The platform also lists stores that only advertise there. They have no category at all.
-    has_none = candidate.menu_url is None and _platform_object(candidate).get("activeCategories") == []
-    return "it has no menu on the platform" if has_none else None
-
-
-def _open(candidate: Candidate) -> str | None:
-    status = str(_platform_object(candidate).get("status")).strip().lower()
-    return f"its status on the platform is {status}" if status.replace(" ", "_") in CLOSED else None
-
-
 def _place(candidate: Candidate, covered: Collection[str]) -> str | None:
     if not candidate.state:
         return "it has no state"
     if state_code(candidate.state) not in covered:
         return f"it is in {candidate.state}, which is not covered"
     return None
-
-
-def _platform_object(candidate: Candidate) -> Mapping[str, Any]:
-    return candidate.raw if isinstance(candidate.raw, dict) else {}
-
-
-RULES: tuple[Callable[[Candidate], str | None], ...] = (_id, _name, _slug, _menu, _open)

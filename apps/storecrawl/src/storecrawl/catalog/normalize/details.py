@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from storecrawl.catalog.normalize.categories import label_of
@@ -26,7 +28,11 @@ MEASURES: Final = {
     "milligrams": "mg", "mg": "mg", "grams": "g", "gram": "g", "g": "g", "ounces": "oz", "ounce": "oz", "oz": "oz",
     "milliliters": "ml", "milliliter": "ml", "ml": "ml",
 }  # fmt: skip
-DISCOUNTS: Final = {"dollar_amount": "dollars", "percentage": "percent", "percent_discount": "percent"}
+DISCOUNTS: Final = {
+    "dollar_amount": "dollars", "flat": "dollars", "percentage": "percent", "percent_discount": "percent",
+}  # fmt: skip
+
+_WORD_END: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 T = TypeVar("T")
 
@@ -39,7 +45,7 @@ def details_of(
     return Details(
         effects=_effects(record.get("effects")),
         cannabinoids=_compounds(cannabinoids),
-        terpenes=_compounds(records_at(record, "terpenes")),
+        terpenes=_measured(_compounds(records_at(record, "terpenes"))),
         specials=specials,
         tags=tags,
         net_weight=_measure(record_at(measured, "netWeight")),
@@ -92,11 +98,24 @@ def flag(stated: object) -> bool | None:
 
 def _effects(stated: object) -> tuple[Effect, ...]:
     if isinstance(stated, Mapping):
-        scored = [(label_of(name), decimal_of(score)) for name, score in stated.items()]
+        scored = [(_effect_name(name), decimal_of(score)) for name, score in stated.items()]
         scored.sort(key=lambda each: (each[1] is None, -(each[1] or 0), each[0] or ""))
     else:
-        scored = [(label_of(name), None) for name in stated] if isinstance(stated, list) else []
+        scored = [(_effect_name(name), None) for name in stated] if isinstance(stated, list) else []
     return _distinct((name, Effect(name=name, score=score)) for name, score in scored if name)
+
+
+def _effect_name(stated: object) -> str | None:
+    """Return one name for the spellings of an effect ("painRelief", "Pain-Relief", "PAIN_RELIEF")."""
+    return label_of(_WORD_END.sub("_", stated) if isinstance(stated, str) else stated)
+
+
+def _measured(compounds: tuple[Compound, ...]) -> tuple[Compound, ...]:
+    """Return compounds without the zeros of a list that is mostly zeros: they stand for what was not measured."""
+    zeros = sum(compound.value == 0 for compound in compounds)
+    if zeros * 2 <= len(compounds):
+        return compounds
+    return tuple(replace(compound, value=None) if compound.value == 0 else compound for compound in compounds)
 
 
 def _compounds(members: Iterable[Record]) -> tuple[Compound, ...]:

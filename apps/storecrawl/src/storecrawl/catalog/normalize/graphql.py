@@ -30,6 +30,7 @@ from storecrawl.catalog.normalize.records import (
     records_at,
 )
 from storecrawl.catalog.normalize.values import (
+    SOURCE_CAP,
     Prices,
     decimal_of,
     is_active,
@@ -143,15 +144,16 @@ def _key_by_option(members: list[Record]) -> dict[str, Record]:
 def _option(record: Record, position: int, option: object, data: _OptionData) -> OptionDraft:
     name = clean_text(option) or ""
     child = data.children.get(name, EMPTY)
+    counted = quantity_of(child.get("quantityAvailable"), child.get("quantity"))
     return OptionDraft(
         option=option,
         prices=_prices(record, position, child),
         quantity=quantity_of(
-            child.get("quantityAvailable"),
-            child.get("quantity"),
+            counted,
             data.inventory.get(name, EMPTY).get("inventory"),
             data.legacy.get(name, EMPTY).get("quantity"),
         ),
+        quantity_capped=counted == SOURCE_CAP,
         below_threshold=name in data.below,
         dose_mg=child.get("canonicalEffectivePotencyMg"),
         sku=child.get("canonicalSKU") or record_at(record, "POSMetaData").get("canonicalSKU"),
@@ -161,9 +163,9 @@ def _option(record: Record, position: int, option: object, data: _OptionData) ->
 
 
 def _prices(record: Record, position: int, child: Record) -> Prices:
-    common = _value_at(record, "Prices", position)
-    rec = stated_cents(_value_at(record, "recPrices", position), common, child.get("recPrice"), child.get("price"))
-    med = stated_cents(_value_at(record, "medicalPrices", position), common, child.get("medPrice"), child.get("price"))
+    common, child_price = _value_at(record, "Prices", position), child.get("price")
+    rec = stated_cents(_value_at(record, "recPrices", position), common, child.get("recPrice"), child_price)
+    med = stated_cents(_value_at(record, "medicalPrices", position), common, child.get("medPrice"), child_price)
     return Prices(
         rec=rec,
         med=med,
@@ -173,11 +175,10 @@ def _prices(record: Record, position: int, child: Record) -> Prices:
 
 
 def _value_at(record: Record, name: str, position: int) -> object:
+    """Return the value of a list at an option's position; ignored if there are more or fewer of them than options."""
     values = list_at(record, name)
-    return values[position] if position < len(values) else None
+    return values[position] if len(values) == len(list_at(record, "Options")) else None
 
 
 def _special_at(record: Record, name: str, position: int) -> object:
-    """Return the special price at a position; ignored if there are more or fewer of them than options."""
-    is_parallel = record.get("special") is True and len(list_at(record, name)) == len(list_at(record, "Options"))
-    return _value_at(record, name, position) if is_parallel else None
+    return _value_at(record, name, position) if record.get("special") is True else None

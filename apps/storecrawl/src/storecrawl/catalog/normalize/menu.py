@@ -15,6 +15,9 @@ class Shape(StrEnum):
     PLUS = "plus"
     JOINT = "joint"
     LEGACY = "legacy"
+    DISPENSE = "dispense"
+    WEEDMAPS = "weedmaps"
+    JANE = "jane"
 
 
 class Availability(StrEnum):

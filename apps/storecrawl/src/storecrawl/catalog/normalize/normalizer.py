@@ -17,16 +17,18 @@ REASON_LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class Reader:
+    """The reader of a form: the members with a record's key, in order of preference, and the reading of a record."""
+
     key_members: tuple[str, ...]
     draft_of: Callable[[Record], Draft]
 
 
 _READERS: Final = {
-    Shape.GRAPHQL: _Reader(graphql.KEY_MEMBERS, graphql.draft_of),
-    Shape.LEGACY: _Reader(graphql.KEY_MEMBERS, graphql.draft_of),
-    Shape.PLUS: _Reader(plus.KEY_MEMBERS, plus.draft_of),
-    Shape.JOINT: _Reader(joint.KEY_MEMBERS, joint.draft_of),
+    Shape.GRAPHQL: Reader(graphql.KEY_MEMBERS, graphql.draft_of),
+    Shape.LEGACY: Reader(graphql.KEY_MEMBERS, graphql.draft_of),
+    Shape.PLUS: Reader(plus.KEY_MEMBERS, plus.draft_of),
+    Shape.JOINT: Reader(joint.KEY_MEMBERS, joint.draft_of),
 }
 
 
@@ -44,7 +46,11 @@ def normalize(document: object) -> Menu:
     menu, or none of its products is usable. A menu that declares itself empty is a menu.
     """
     raw = recognise(document)
-    reader = _READERS[raw.shape]
+    return menu_of(raw, _READERS[raw.shape])
+
+
+def menu_of(raw: MenuRecords, reader: Reader) -> Menu:
+    """Read the records of a recognized document. Raises NotAMenu if none of them is usable."""
     merged = _merge(raw.records, reader.key_members)
     refused, products = [*merged.refused, *_unread_refusals(raw)], []
     for external_id, (index, record) in merged.records.items():
@@ -97,7 +103,7 @@ def _key(record: Record, members: tuple[str, ...]) -> str | None:
     return next((key for key in ids if key is not None), None)
 
 
-def _read(reader: _Reader, external_id: str, index: int, record: Record, refused: list[Refusal]) -> Product | None:
+def _read(reader: Reader, external_id: str, index: int, record: Record, refused: list[Refusal]) -> Product | None:
     def refuse_option(option: str | None, reason: str) -> None:
         refused.append(Refusal(index=index, external_id=external_id, option=option or "", reason=reason))
 

@@ -19,6 +19,7 @@ JSON_DEPTH_LIMIT = 32
 INTEGER_LIMIT = 2**63
 # Only references with a semicolon: html.unescape alone would also turn "R&copycat" into "R©cat".
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MARKUP = re.compile(r"<[^<>]{0,2000}>")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f\u200b\ufeff]")
 
@@ -84,6 +85,11 @@ def clean_text(value: object, limit: int = RAW_LIMIT) -> str | None:
         return None
     cleaned = _cleaned_label(value) if len(value) <= LABEL_LENGTH else _clean(value)
     return cleaned[:limit].rstrip() or None
+
+
+def without_markup(value: object) -> object:
+    """Replace the tags of a text by blanks."""
+    return _MARKUP.sub(" ", value) if isinstance(value, str) else value
 
 
 def _clean(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeGuard
 
 from storecrawl.catalog.normalize.errors import NotAMenu
@@ -88,14 +88,17 @@ def _from_graphql(document: Record, section: Record) -> MenuRecords:
     if not isinstance(products, list):
         error = f": {_first_error(document)}" if document.get("errors") else ""
         raise NotAMenu(f"filteredProducts has no list of products{error}")
-    fetch_report = record_at(document, "fetched")
-    complete = fetch_report.get("complete")
-    return MenuRecords(
-        shape=Shape.GRAPHQL,
-        records=products,
-        total_count=_total(section),
+    return with_notes(MenuRecords(shape=Shape.GRAPHQL, records=products, total_count=_total(section)), document)
+
+
+def with_notes(found: MenuRecords, document: Record) -> MenuRecords:
+    """Add the notes of our own fetch, if the document has them."""
+    notes = record_at(document, "fetched")
+    complete = notes.get("complete")
+    return replace(
+        found,
         stated_complete=complete if isinstance(complete, bool) else None,
-        refused=records_at(fetch_report, "refused"),
+        refused=records_at(notes, "refused"),
     )
 
 
@@ -161,7 +164,7 @@ def _is_answer(member: object) -> bool:
 
 def _total(section: Record) -> int | None:
     stated = [section.get(name) for name in COUNTS]
-    counts = map(_count, (*stated, record_at(section, "queryInfo").get("totalCount")))
+    counts = map(count_of, (*stated, record_at(section, "queryInfo").get("totalCount")))
     return max((count for count in counts if count is not None), default=None)
 
 
@@ -228,6 +231,7 @@ def _first_error(document: Record) -> str:
     return clean_text((errors[0] if errors else EMPTY).get("message"), 200) or "no message"
 
 
-def _count(stated: object) -> int | None:
+def count_of(stated: object) -> int | None:
+    """Return a stated number of products, or None if it is no count."""
     value = int(stated) if isinstance(stated, str) and re.fullmatch("[0-9]{1,10}", stated) else stated
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None

@@ -45,7 +45,7 @@ POTENCY_UNITS = {
 }
 HIGHEST_QUANTITY = 1_000_000_000
 SOURCE_CAP = 25
-"""The Plus and Joint sources stop counting here: 25 means 25 or more."""
+"""Plus, Joint and the point-of-sale data of GraphQL stop counting here: 25 means 25 or more."""
 
 
 def decimal_of(value: object) -> Decimal | None:

@@ -97,6 +97,7 @@ with crawled as (
     select id, name, dark_since
     from storecrawl.stores
     where crawl_enabled
+        and platform is not null
         and platform_store_id is not null
 )
 select
@@ -120,6 +121,7 @@ with crawled as (
     select id, name, same_id_finds >= %(limit)s as is_lost
     from storecrawl.stores
     where crawl_enabled
+        and platform is not null
         and platform_store_id is not null
 )
 select

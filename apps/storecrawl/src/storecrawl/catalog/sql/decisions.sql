@@ -1,7 +1,7 @@
 -- name: lock_location
 -- returns: the location's status, platform id, name and store
 -- locks: its row
-select id, platform_store_id, status::text, name, store_id
+select id, platform, platform_store_id, status::text, name, store_id
 from storecrawl.locations
 where id = %(location_id)s
 for update
@@ -11,7 +11,8 @@ for update
 -- returns: id of the store that is crawled by this platform id
 select id
 from storecrawl.stores
-where platform_store_id = %(platform_store_id)s
+where platform = %(platform)s
+    and platform_store_id = %(platform_store_id)s
 
 
 -- name: decide_location
@@ -40,7 +41,8 @@ where id = %(location_id)s
 -- name: take_platform_id
 -- Crawl a store by the id of a location if it has none, or one that the platform no longer knows.
 update storecrawl.stores as store
-set platform_store_id = %(platform_store_id)s,
+set platform = %(platform)s,
+    platform_store_id = %(platform_store_id)s,
     same_id_finds = 0
 where store.id = %(store_id)s
     and %(platform_store_id)s::text is not null
@@ -49,7 +51,8 @@ where store.id = %(store_id)s
         or exists (
             select
             from storecrawl.locations as known
-            where known.platform_store_id = store.platform_store_id
+            where known.platform = store.platform
+                and known.platform_store_id = store.platform_store_id
                 and known.status = 'needs_investigation'
         )
     )
@@ -66,4 +69,5 @@ from storecrawl.stores as store
 where store.id = %(store_id)s
     and location.store_id = store.id
     and location.status = 'needs_investigation'
-    and location.platform_store_id is distinct from store.platform_store_id
+    and (location.platform, location.platform_store_id)
+        is distinct from (store.platform, store.platform_store_id)

@@ -1,6 +1,6 @@
 -- name: list_locations
 -- returns: a page of locations by id, after the last one of the previous page
-select location.id, location.platform_store_id, location.entry, location.status::text, location.problems,
+select location.id, location.platform, location.platform_store_id, location.endpoint, location.entry, location.status::text, location.problems,
     location.because, location.decided_by, location.decided_at, location.store_id, store.name as store_name,
     location.name, location.slug, location.chain, location.address, location.city, location.state,
     location.postal_code, location.country, location.latitude, location.longitude, location.timezone,
@@ -8,6 +8,7 @@ select location.id, location.platform_store_id, location.entry, location.status:
 from storecrawl.locations as location
 left join storecrawl.stores as store on store.id = location.store_id
 where location.id > %(after)s
+    and (%(platform)s::text is null or location.platform = %(platform)s)
     and (%(status)s::storecrawl.location_status is null or location.status = %(status)s::storecrawl.location_status)
     and (%(state)s::text is null or location.state = %(state)s)
     and (%(city)s::text is null or lower(location.city) = lower(%(city)s))
@@ -22,7 +23,7 @@ limit %(limit)s
 
 -- name: location_by_id
 -- returns: one location with all that is known about it
-select location.id, location.platform_store_id, location.entry, location.status::text, location.problems,
+select location.id, location.platform, location.platform_store_id, location.endpoint, location.entry, location.status::text, location.problems,
     location.because, location.decided_by, location.decided_at, location.store_id, store.name as store_name,
     location.name, location.slug, location.chain, location.address, location.city, location.state,
     location.postal_code, location.country, location.latitude, location.longitude, location.timezone,
@@ -36,7 +37,8 @@ where location.id = %(location_id)s
 -- returns: the last seen undisputed location with this id or slug, other than the given id
 select id, platform_store_id, status::text, name, store_id
 from storecrawl.locations
-where (platform_store_id = %(entry)s or slug = %(entry)s)
+where platform = %(platform)s
+    and (platform_store_id = %(entry)s or slug = %(entry)s)
     and platform_store_id is not null
     and platform_store_id is distinct from %(other_than)s
     and status in ('discovered', 'verified', 'linked')
@@ -68,23 +70,24 @@ where id = %(location_id)s
 with seen as (
     select *
     from jsonb_to_recordset(%(locations)s::jsonb) as location (
-        platform_store_id text, name text, slug text, chain text, address text, city text, state text,
+        platform text, platform_store_id text, endpoint text, name text, slug text, chain text, address text, city text, state text,
         postal_code text, country text, latitude double precision, longitude double precision,
         timezone text, menu_url text, recreational boolean, medical boolean, raw jsonb
     )
 ),
 written as (
     insert into storecrawl.locations as known (
-        platform_store_id, name, slug, chain, address, city, state, postal_code, country,
+        platform, platform_store_id, endpoint, name, slug, chain, address, city, state, postal_code, country,
         latitude, longitude, timezone, menu_url, recreational, medical, raw
     )
     select
-        platform_store_id, name, slug, chain, address, city, state, postal_code, country,
+        platform, platform_store_id, endpoint, name, slug, chain, address, city, state, postal_code, country,
         latitude, longitude, timezone, menu_url, recreational, medical, raw
     from seen
-    order by platform_store_id
-    on conflict (platform_store_id) do update
-    set name = coalesce(excluded.name, known.name),
+    order by platform, platform_store_id
+    on conflict (platform, platform_store_id) do update
+    set endpoint = coalesce(excluded.endpoint, known.endpoint),
+        name = coalesce(excluded.name, known.name),
         slug = coalesce(excluded.slug, known.slug),
         chain = coalesce(excluded.chain, known.chain),
         address = coalesce(excluded.address, known.address),
@@ -108,8 +111,20 @@ from written
 
 -- name: renew_stores
 -- Copy discovered values to the stores created from the locations.
+with seen as (
+    select platform, platform_store_id
+    from jsonb_to_recordset(%(locations)s::jsonb) as location (platform text, platform_store_id text)
+),
+renewed as (
+    select store.id
+    from storecrawl.stores as store
+    join seen using (platform, platform_store_id)
+    order by store.platform, store.platform_store_id
+    for no key update of store
+)
 update storecrawl.stores as store
-set name = coalesce(location.name, store.name),
+set endpoint = coalesce(store.endpoint, location.endpoint),
+    name = coalesce(location.name, store.name),
     slug = coalesce(location.slug, store.slug),
     chain = coalesce(location.chain, store.chain),
     address = coalesce(location.address, store.address),
@@ -126,22 +141,17 @@ set name = coalesce(location.name, store.name),
     last_seen_at = greatest(store.last_seen_at, location.last_seen_at)
 from storecrawl.locations as location
 where location.store_id = store.id
+    and location.platform = store.platform
     and location.platform_store_id = store.platform_store_id
-    and location.platform_store_id = any(%(platform_store_ids)s)
-    and store.id in (
-        select renewed.id
-        from storecrawl.stores as renewed
-        where renewed.platform_store_id = any(%(platform_store_ids)s)
-        order by renewed.platform_store_id
-        for no key update
-    )
+    and store.id in (select id from renewed)
 
 
 -- name: locations_to_validate
 -- returns: the locations that the rules decide about, locked in the order of their ids
-select id, platform_store_id, status::text, name, slug, city, state, menu_url, raw, store_id
+select id, platform_store_id, status::text, name, slug, city, state, raw, store_id
 from storecrawl.locations
-where platform_store_id = any(%(platform_store_ids)s)
+where platform = %(platform)s
+    and platform_store_id = any(%(platform_store_ids)s)
     and status in ('discovered', 'rejected', 'needs_investigation')
     and not rejected_by_person
 order by platform_store_id
@@ -168,7 +178,7 @@ where location.id = verdict.id
 -- Restore the previous status of locations under investigation that the platform knows again.
 update storecrawl.locations as location
 set status = case
-        when store.platform_store_id = location.platform_store_id then 'verified'
+        when (store.platform, store.platform_store_id) = (location.platform, location.platform_store_id) then 'verified'
         else 'linked'
     end::storecrawl.location_status,
     problems = '{}',
@@ -198,20 +208,20 @@ where id = any(%(ids)s)
 -- returns: id of each store and whether it is new
 with promoted as (
     insert into storecrawl.stores as store (
-        platform_store_id, name, slug, chain, address, city, state, postal_code, country,
+        platform, platform_store_id, endpoint, name, slug, chain, address, city, state, postal_code, country,
         latitude, longitude, timezone, menu_url, recreational, medical, first_seen_at, last_seen_at
     )
     select
-        platform_store_id, name, slug, chain, address, city, state, postal_code, country,
+        platform, platform_store_id, endpoint, name, slug, chain, address, city, state, postal_code, country,
         latitude, longitude, timezone, menu_url, recreational, medical, first_seen_at, last_seen_at
     from storecrawl.locations
     where id = any(%(ids)s)
         and status in ('discovered', 'needs_investigation')
         and store_id is null
-    order by platform_store_id
-    on conflict (platform_store_id) do update
+    order by platform, platform_store_id
+    on conflict (platform, platform_store_id) do update
     set last_seen_at = greatest(store.last_seen_at, excluded.last_seen_at)
-    returning store.id, store.platform_store_id, (xmax = 0) as is_new
+    returning store.id, store.platform, store.platform_store_id, (xmax = 0) as is_new
 ),
 linked as (
     update storecrawl.locations as location
@@ -222,7 +232,8 @@ linked as (
         decided_by = %(by)s,
         decided_at = clock_timestamp()
     from promoted
-    where location.platform_store_id = promoted.platform_store_id
+    where location.platform = promoted.platform
+        and location.platform_store_id = promoted.platform_store_id
 )
 select id, is_new
 from promoted

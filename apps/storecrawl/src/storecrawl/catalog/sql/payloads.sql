@@ -1,6 +1,7 @@
 -- name: list_payloads
 -- returns: a page of crawl payloads, the newest fetch first, before the last one of the previous page
-select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
+select id, store_id, (select platform from storecrawl.stores where stores.id = store_id) as platform,
+    task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
@@ -16,7 +17,8 @@ limit %(limit)s
 -- name: list_payloads_of_store
 -- returns: a page of a store's crawl payloads, the newest fetch first, before the last one of the previous
 --          page
-select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
+select id, store_id, (select platform from storecrawl.stores where stores.id = store_id) as platform,
+    task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id
@@ -29,7 +31,8 @@ limit %(limit)s
 
 -- name: payload_by_id
 -- returns: one crawl payload
-select id, store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
+select id, store_id, (select platform from storecrawl.stores where stores.id = store_id) as platform,
+    task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at, created_at,
     applied_at, applied_count, complete, refused_products, refused_options, expired_at,
     known_shares, held_fields, held_because,
     (select raw.id from storecrawl.raw_menus as raw where raw.payload_id = payloads.id) as raw_menu_id

@@ -78,6 +78,7 @@ select
 from storecrawl.stores
 cross join lateral (select coalesce(last_fetch_at, first_seen_at) as since) as menu
 where crawl_enabled
+    and platform is not null
     and platform_store_id is not null
 
 

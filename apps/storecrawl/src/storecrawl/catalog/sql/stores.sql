@@ -1,6 +1,7 @@
 -- name: list_stores
 -- returns: a page of stores by id, after the last one of the previous page
-select id, platform_store_id, name, slug, chain, city, state, country, timezone, recreational, medical,
+select id, platform, platform_store_id, endpoint, name, slug, chain, city, state, country, timezone,
+    recreational, medical,
     crawl_enabled, last_fetch_at, first_seen_at, last_seen_at, dark_since, same_id_finds,
     blocked_at, blocked_until, because as blocked_because
 from storecrawl.stores
@@ -8,6 +9,7 @@ left join storecrawl.blocked_stores on store_id = id
 where id > %(after)s
     and (%(state)s::text is null or state = %(state)s)
     and (%(pattern)s::text is null or concat_ws(' ', name, slug, chain, city) ilike %(pattern)s)
+    and (%(platform)s::text is null or platform = %(platform)s)
     and (not %(blocked)s or store_id is not null)
     and (not %(dark)s or dark_since is not null)
 order by id
@@ -42,8 +44,10 @@ where id = any(%(ids)s)
 select id
 from storecrawl.stores
 where crawl_enabled
+    and platform is not null
     and platform_store_id is not null
     and (%(state)s::text is null or state = %(state)s)
+    and (%(platform)s::text is null or platform = %(platform)s)
     and (%(ids)s::bigint[] is null or id = any(%(ids)s))
 order by id
 
@@ -56,7 +60,9 @@ select
     case when last_fetch_at <= clock_timestamp() then last_fetch_at end as last_fetch_at
 from storecrawl.stores
 where crawl_enabled
+    and platform is not null
     and platform_store_id is not null
+    and (%(platform)s::text is null or platform = %(platform)s)
     and (
         last_fetch_at is null
         or last_fetch_at > clock_timestamp()
@@ -151,4 +157,59 @@ select
 from storecrawl.stores as store
 left join storecrawl.blocked_stores as blocked on blocked.store_id = store.id
 where store.crawl_enabled
+    and store.platform is not null
     and store.platform_store_id is not null
+
+
+-- name: set_endpoint
+-- Set the base URL at which a store answers; null is that of its chain or platform.
+update storecrawl.stores
+set endpoint = %(endpoint)s
+where id = %(store_id)s
+
+
+-- name: set_chain_endpoint
+-- Set the base URL at which the stores of a chain answer.
+insert into storecrawl.chain_endpoints (platform, chain, endpoint)
+values (%(platform)s, %(chain)s, %(endpoint)s)
+on conflict (platform, chain) do update
+set endpoint = excluded.endpoint
+
+
+-- name: remove_chain_endpoint
+-- Remove the base URL of a chain.
+delete from storecrawl.chain_endpoints
+where platform = %(platform)s
+    and chain = %(chain)s
+
+
+-- name: store_to_crawl
+-- returns: the address of an enabled store with a platform id
+select store.id, store.platform, store.platform_store_id, store.slug, store.recreational, store.medical,
+    store.same_id_finds, coalesce(store.endpoint, chain.endpoint) as endpoint
+from storecrawl.stores as store
+left join storecrawl.chain_endpoints as chain on chain.platform = store.platform and chain.chain = store.chain
+where store.id = %(store_id)s
+    and store.crawl_enabled
+    and store.platform is not null
+    and store.platform_store_id is not null
+
+
+-- name: platform_of_store
+-- returns: the platform of a store, null if unknown
+select platform
+from storecrawl.stores
+where id = %(store_id)s
+
+
+-- name: list_chain_endpoints
+-- returns: the base URLs of chains, and how many stores each chain has on the platform
+select known.platform, known.chain, known.endpoint,
+    (
+        select count(*)
+        from storecrawl.stores as store
+        where store.platform = known.platform
+            and store.chain = known.chain
+    ) as stores
+from storecrawl.chain_endpoints as known
+order by known.platform, known.chain

@@ -26,6 +26,7 @@ from storecrawl.demo.upstream.faults import (
 )
 from storecrawl.demo.upstream.menu_page import MENU_PATHS, NO_MENU, menu_page
 from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.other_platforms import other_routes
 from storecrawl.demo.upstream.pictures import picture
 from storecrawl.demo.upstream.world import World
 
@@ -66,6 +67,7 @@ class UpstreamServer:
             routes=[
                 *(Route(path, self._graphql, methods=["GET", "POST"]) for path in GRAPHQL_PATHS),
                 *(Route(path, self._menu_page, methods=["GET"]) for path in MENU_PATHS),
+                *other_routes(self.world, self._respond),
                 Route("/images/{name}", _picture, methods=["GET"]),
                 Route("/_control/advance", self._advance, methods=["POST"]),
                 Route("/_control/failures", self._set_failures, methods=["POST"]),
@@ -117,6 +119,15 @@ class UpstreamServer:
         if fault is not None:
             return await self._failed_response(fault, lambda: Answer(200, NO_MENU.encode(), "text/html"))
         return menu_page(self.world, name, root)
+
+    async def _respond(self, operation: str, store_id: str | None, true_answer: TrueAnswer) -> Response:
+        if store_id in self.forbidden_stores:
+            return HTMLResponse(BLOCKED_PAGE, 403)
+        fault = self.faults.next_fault(operation, WEB_FAULTS)
+        if fault is not None:
+            return await self._failed_response(fault, true_answer)
+        answer = true_answer()
+        return to_response(self.rewrite(answer) if answer.status == HTTPStatus.OK else answer)
 
     async def _failed_response(self, fault: FaultKind, true_answer: TrueAnswer) -> Response:
         draw = Draw("failed", self.faults.requests.total())

@@ -117,6 +117,13 @@ class MenuCache:
         listings = (each for each in self._listings(store, step) if each.status == ACTIVE)
         return {each.placement.id for each in listings if not _is_on_no_list(each.placement, store)}
 
+    def shown_listings(self, store: WorldStore, step: int) -> Iterator[Listing]:
+        """Yield the products that customers of a store see at a step, without nearly sold-out options."""
+        for listing in self._listings(store, step):
+            offer = listing.offer.above_threshold()
+            if listing.status == ACTIVE and offer is not None and not _is_on_no_list(listing.placement, store):
+                yield msgspec.structs.replace(listing, offer=offer)
+
     def _write(self, store: WorldStore, step: int) -> list[Entry]:
         return [self._entry(listing) for listing in self._listings(store, step)]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from storecrawl.demo.upstream.clock import SimulatedClock
 from storecrawl.demo.upstream.directory import AreaSearch, Nearby, StoreDirectory
 from storecrawl.demo.upstream.menus import MenuCache, MenuFilter, MenuPart
 from storecrawl.demo.upstream.options import UpstreamOptions
+from storecrawl.demo.upstream.product_document import Listing
 from storecrawl.demo.upstream.store_document import city_document, store_document
 from storecrawl.demo.upstream.stores import StoreKind, WorldStore
 
@@ -42,6 +43,13 @@ class World:
 
     def store_at(self, name: str) -> WorldStore | None:
         return self.directory.find(name, self.clock.step)
+
+    def open_stores(self) -> list[WorldStore]:
+        return self.directory.open_until(self.clock.step)
+
+    def shown_listings(self, store: WorldStore, step: int) -> Iterator[Listing]:
+        """Yield the products that customers of a store see at a step."""
+        return self._menus.shown_listings(store, step)
 
     def former_store(self, name: str) -> WorldStore | None:
         """Return the store that used to have a slug."""

@@ -1,0 +1,1 @@
+"""Jane: search hits with one price member per weight. Only its documents are read."""
