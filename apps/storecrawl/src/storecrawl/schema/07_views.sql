@@ -55,29 +55,28 @@ select
     count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
     count(distinct product.brand) filter
         (where product.availability <> 'removed_from_menu' and store.dark_since is null) as brands,
-    max(product.last_fetched_at) as last_fetched_at
+    (
+        select payload.fetched_at
+        from storecrawl.payloads as payload
+        where payload.store_id = store.id
+            and payload.applied_at is not null
+        order by payload.sequence desc
+        limit 1
+    ) as last_fetched_at
 from storecrawl.stores as store
 left join storecrawl.products as product on product.store_id = store.id
 group by store.id;
 
 create unique index store_product_counts_key on storecrawl.store_product_counts (store_id);
 
-create materialized view storecrawl.price_history_by_day as
-select distinct on (product_id, option, utc.day)
-    product_id,
-    option,
-    utc.day,
-    price_rec_cents,
-    price_med_cents,
-    special_rec_cents,
-    special_med_cents,
-    in_stock,
-    captured_at
+-- A day's price is that of its last fetch, so a day without a fetch has none. Filter by product, option or day.
+create view storecrawl.price_history_by_day with (security_invoker = true) as
+select distinct on (product_id, option, day)
+    product_id, option, utc.day,
+    price_rec_cents, price_med_cents, special_rec_cents, special_med_cents, in_stock, captured_at
 from storecrawl.captured_variants
 cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, sequence desc;
+order by product_id, option, day, sequence desc;
 
-comment on materialized view storecrawl.price_history_by_day is
-    'The last captured prices of each option on each UTC day.';
-
-create unique index price_history_by_day_key on storecrawl.price_history_by_day (product_id, option, day);
+comment on view storecrawl.price_history_by_day is
+    'The last captured prices of each option on each UTC day, from the histories.';

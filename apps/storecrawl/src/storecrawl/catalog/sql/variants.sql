@@ -9,7 +9,7 @@ order by listed desc, position, option
 
 
 -- name: upsert_variants
--- Write the options of new and changed products.
+-- Write the options of new and changed products, and count the changes of prices if the payload is the newest one.
 insert into storecrawl.variants as known (
     product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
@@ -52,7 +52,7 @@ set option_raw = excluded.option_raw,
             known.price_changes + price.changed::integer,
             case when price.changed then excluded.changed_at else known.price_changed_at end
         from (
-            select (
+            select %(counted)s and (
                 known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents
             ) is distinct from (
                 excluded.price_rec_cents, excluded.price_med_cents,
