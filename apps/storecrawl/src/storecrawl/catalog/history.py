@@ -123,8 +123,8 @@ async def write_history(
 ) -> int:
     """Set the history of some products of a store, by id, on a span; return how many records changed.
 
-    Products that the menu lacks have a gap there. `ids` has the id of each product of the menu by its external id. If
-    the span is not the newest one, or the payload was applied before, the options' price changes are counted again.
+    Products that the menu lacks have a gap there. `ids` has the id of each product of the menu by its external id.
+    The price changes of options are corrected.
     """
     chosen = set(products)
     present = [(ids[product.external_id], product) for product in menu.products if ids[product.external_id] in chosen]
@@ -142,14 +142,14 @@ async def write_history(
         SET_PRICES: [variant_prices(option, product_id) for product_id, option in options],
         SET_STOCK: [variant_stock(option, product_id) for product_id, option in options],
     }
-    before = {} if span.is_appended else await _price_changes(connection, products)
-    changed = 0
-    for statement, records in rows.items():
-        [written] = await fetch(connection, statement, {**parameters, "rows": json_text(records)}, scalar_row)
-        changed += int(written)
-    if not span.is_appended:
+    before = await _price_changes(connection, products)
+    changed = {
+        statement: int((await fetch(connection, statement, {**parameters, "rows": json_text(records)}, scalar_row))[0])
+        for statement, records in rows.items()
+    }
+    if changed[SET_PRICES] and (before or not span.is_appended):
         await _recount(connection, before, await _price_changes(connection, products))
-    return changed
+    return sum(changed.values())
 
 
 async def _price_changes(connection: Connection, products: Sequence[int]) -> dict[tuple[int, str], _PriceChanges]:

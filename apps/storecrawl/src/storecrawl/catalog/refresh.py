@@ -163,7 +163,7 @@ async def _refresh(connection: Connection, position: PayloadPosition, span: Span
     plan = plan_refresh(menu, known, position)
     ids = {product.external_id: product.id for product in known.values()}
     ids |= await _write_products(connection, position, plan, known)
-    await _write_variants(connection, position, span, plan, known, ids)
+    await _write_variants(connection, position, plan, known, ids)
     await _write_details(connection, plan, ids)
     await _touch(connection, position, plan, menu, known)
     await record_refusals(connection, position.payload_id, position.store_id, menu.refused)
@@ -211,30 +211,28 @@ async def _write_products(
 async def _write_variants(
     connection: Connection,
     position: PayloadPosition,
-    span: Span,
     plan: Plan,
     known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
-    if not plan.products_to_write:
-        return
-    rows = [
-        row
-        for product in plan.products_to_write
-        for row in variant_rows(
-            product,
-            ids[product.external_id],
-            removed=position.misses(known.get(product.external_id)) >= position.threshold,
-        )
-    ]
-    parameters = {
-        "fetched_at": position.fetched_at,
-        "variants": json_text(rows),
-        "product_ids": [ids[product.external_id] for product in plan.products_to_write],
-        "counted": span.is_appended,
-    }
-    await execute(connection, VARIANTS.upsert_variants, parameters)
-    await execute(connection, VARIANTS.unlist_variants, parameters)
+    place = {"fetched_at": position.fetched_at}
+    if plan.products_to_write:
+        rows = [
+            row
+            for product in plan.products_to_write
+            for row in variant_rows(
+                product,
+                ids[product.external_id],
+                removed=position.misses(known.get(product.external_id)) >= position.threshold,
+            )
+        ]
+        product_ids = [ids[product.external_id] for product in plan.products_to_write]
+        parameters = {**place, "variants": json_text(rows), "product_ids": product_ids, "listed": True}
+        await execute(connection, VARIANTS.upsert_variants, parameters)
+        await execute(connection, VARIANTS.unlist_variants, parameters)
+    if plan.stale:
+        rows = [row for product in plan.stale for row in variant_rows(product, ids[product.external_id], removed=True)]
+        await execute(connection, VARIANTS.upsert_variants, {**place, "variants": json_text(rows), "listed": False})
 
 
 async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]) -> None:
@@ -252,7 +250,8 @@ async def _touch(
     touched = [touched_row(products[each.external_id], each, position) for each in plan.unchanged]
     if rows := [row for row in touched if row]:
         await execute(connection, PRODUCTS.touch_products, {**place, "products": json_text(rows)})
-    if seen_before := [each.id for each in plan.stale if each.first_seen_at > position.fetched_at]:
+    stale = [known[product.external_id] for product in plan.stale]
+    if seen_before := [each.id for each in stale if each.first_seen_at > position.fetched_at]:
         await execute(connection, PRODUCTS.touch_stale_products, {**place, "ids": seen_before})
     refused = [refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id]
     if refused:

@@ -80,7 +80,7 @@ class Plan:
     updated: tuple[Product, ...]
     returned: tuple[Product, ...]
     unchanged: tuple[EarlierProduct, ...]
-    stale: tuple[EarlierProduct, ...]
+    stale: tuple[Product, ...]
 
     @property
     def products_to_write(self) -> tuple[Product, ...]:
@@ -97,7 +97,7 @@ def plan_refresh(menu: Menu, known_products: Mapping[str, EarlierProduct], posit
         updated=tuple(groups["updated"]),
         returned=tuple(groups["returned"]),
         unchanged=tuple(known_products[product.external_id] for product in groups["unchanged"]),
-        stale=tuple(known_products[product.external_id] for product in groups["stale"]),
+        stale=tuple(groups["stale"]),
     )
 
 
