@@ -36,7 +36,8 @@ class CrawlSettings:
     `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
-    `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
+    `keep_last` (files per store) is set; either keeps a file. Values that ended more than `history_months` ago leave
+    the histories (0: never). `sweep_every` is the interval of that check and of
     the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
     checked again after `image_every`, from public addresses and `image_networks`.
 
@@ -64,6 +65,7 @@ class CrawlSettings:
     payload_bytes: int = 100 * 1024 * 1024
     keep_days: int | None = None
     keep_last: int | None = None
+    history_months: int = 24
     sweep_every: float = 24 * 3600.0
     orphan_age: float = 24 * 3600.0
     images: bool = False
@@ -214,6 +216,7 @@ _READERS = {
     "payload_bytes": _number,
     "keep_days": _number,
     "keep_last": _number,
+    "history_months": _limit,
     "sweep_every": _seconds,
     "orphan_age": _seconds,
     "images": _truth,

@@ -7,8 +7,9 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import psycopg
 import pytest
-from storecrawl.catalog import RefreshReport
+from storecrawl.catalog import RefreshReport, keep_months
 from storecrawl.catalog.normalize import Menu
 
 pytestmark = pytest.mark.asyncio
@@ -109,3 +110,56 @@ async def test_history_shows_each_payload_regardless_of_order_repeats_and_correc
     changes = price_changes_of(applied)
     for row in await query(PRICE_CHANGES, store):
         assert row["price_changes"] == changes.get((row["external_id"], row["option"]), 0)
+
+
+async def test_unchanged_menu_writes_no_row_of_a_product_or_history(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    store, menu = await new_store(), make_menu({"a": {}, "b": {"Options": ["1g", "1oz"]}})
+    await refresh(store, 0, menu)
+    rows = "select array(select xmin::text from storecrawl.products) || array(select xmin::text from storecrawl.variants)"
+    before = await query(rows)
+
+    report = await refresh(store, 1, menu)
+
+    assert (report.unchanged, report.history_changes) == (2, 0)
+    assert await query(rows) == before
+
+
+async def test_changed_stock_leaves_the_histories_of_products_and_prices_alone(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    store = await new_store()
+    for hour, quantity in enumerate((40, 39)):
+        stock = {"children": [{"option": "1g", "quantity": quantity}]}
+        await refresh(store, hour, make_menu({"a": {"POSMetaData": stock}}))
+
+    [counts] = await query(
+        "select (select count(*) from storecrawl.product_history) as products,"
+        " (select count(*) from storecrawl.price_history) as prices,"
+        " (select count(*) from storecrawl.stock_history) as stocks"
+    )
+    assert counts == {"products": 1, "prices": 1, "stocks": 2}
+
+
+async def test_months_are_created_ahead_and_dropped_when_they_are_no_longer_kept(
+    connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
+) -> None:
+    store = await new_store()
+    for hour, price in enumerate((10, 20, 30)):
+        await refresh(store, hour, make_menu({"a": {"recPrices": [price]}}))
+    spans = "select tableoid::regclass::text as name, price_rec_cents from storecrawl.price_history order by 2"
+    assert [row["name"] for row in await query(spans)] == [
+        "storecrawl.price_history_other",
+        "storecrawl.price_history_other",
+        "storecrawl.price_history_current",
+    ]
+
+    months = "select storecrawl.keep_history_months('price_history', '2026-05-01', '2026-06-01') as created"
+    assert await query(months) == [{"created": 2}]
+    assert [row["name"] for row in await query(spans)][:2] == 2 * ["storecrawl.price_history_2026_05"]
+    ended = "select storecrawl.keep_history_months('price_history', now(), now(), '2026-06-01') as dropped"
+    assert await query(ended) == [{"dropped": 1}]
+
+    assert [row["price_rec_cents"] for row in await query(spans)] == [3000]
+    assert await keep_months(connection, 24) == 0

@@ -175,3 +175,12 @@ async def _recount(
     ]
     if different:
         await execute(connection, HISTORY.correct_price_changes, {"rows": json_text(different)})
+
+
+async def keep_months(connection: Connection, months: int) -> int:
+    """Create the next partitions of the histories; drop values that ended more than some months ago (0: none).
+
+    Returns how many partitions were created or dropped.
+    """
+    [changed] = await fetch(connection, HISTORY.keep_months, {"months": months}, scalar_row)
+    return int(changed)

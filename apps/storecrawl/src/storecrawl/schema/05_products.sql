@@ -82,7 +82,7 @@ create table storecrawl.products (
     constraint misses_are_counted check (consecutive_misses >= 0),
     constraint removed_is_not_in_stock check
         (not (in_stock and availability in ('removed_from_menu', 'out_of_stock')))
-) with (fillfactor = 90);
+) with (fillfactor = 80);
 
 comment on table storecrawl.products is
     'The newest known state of each product of each store. Rows are never deleted.';

@@ -184,3 +184,13 @@ from (
 ) as known
 where variant.id = known.id
     and (variant.price_changes, variant.price_changed_at) is distinct from (known.changes, known.changed_at)
+
+
+-- name: keep_months
+-- Create the partitions of this month and the next two, and drop those of the months that are not kept.
+-- returns: how many partitions were created or dropped
+select sum(storecrawl.keep_history_months(history, now(), now() + interval '2 months', kept.since))
+from unnest(array['product_history', 'price_history', 'stock_history']) as history
+cross join (
+    select case when %(months)s > 0 then now() - make_interval(months => %(months)s) end as since
+) as kept
