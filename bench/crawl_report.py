@@ -80,6 +80,27 @@ def _sentences(parts: Sequence[Part]) -> Iterator[str]:
             "WAL": later.wal / first.wal,
         }
         yield f"{later.name} / {first.name}: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
+    for later in crawls[1:]:
+        yield _growth_sentence(crawls[0], later)
+
+
+def _growth_sentence(first: Part, later: Part) -> str:
+    """Return the ratios of a later cycle to the first one that the growth bar compares."""
+    database, files = _grown(later)
+    first_database, first_files = _grown(first)
+    together = (database + files) / (first_database + first_files)
+    cpu = [part.cpu("workers") + part.cpu("Postgres") for part in (later, first)]
+    return (
+        f"bar: {later.name} / {first.name}: database {database / first_database:.4f}, files {files / first_files:.4f},"
+        f" together {together:.4f}, CPU {cpu[0] / cpu[1]:.2f};"
+        f" {database / later.stores / KILOBYTE:.1f} kB of database and {files / later.stores / KILOBYTE:.1f} kB of files a"
+        f" store, at first {first_database / first.stores / KILOBYTE:.0f} and {first_files / first.stores / KILOBYTE:.0f}"
+    )
+
+
+def _grown(part: Part) -> tuple[int, int]:
+    """Return the bytes by which the database and the files grew."""
+    return part.end.database - part.begin.database, part.end.files - part.begin.files
 
 
 def _growth(part: Part) -> Table:

@@ -118,6 +118,7 @@ def _settings(address: str, folder: Path) -> CrawlSettings:
         platforms={"dutchie": PlatformSettings(upstream=address)},
         data_dir=folder,
         fetch_every=1.0,
+        dark_rounds=1_000_000,
         fetch_batches=1,
         schedules=False,
         retry_first=0.5,

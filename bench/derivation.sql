@@ -13,12 +13,12 @@ from generate_series(1, 2000) as n;
 
 insert into storecrawl.products (
     store_id, external_id, name, name_raw, brand_id, brand, category, availability, in_stock, content_hash,
-    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence
+    first_seen_at, changed_at
 )
 select
     payload.store_id, 'x' || n, 'Product ' || n, 'Product ' || n, brand.id, brand.name,
     (array['flower', 'edibles', 'vaporizers', 'pre_rolls', 'concentrates'])[1 + n %% 5],
-    'in_stock', true, '\x00', payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.fetched_at, payload.id, 1, 1
+    'in_stock', true, '\x00', payload.fetched_at, payload.fetched_at
 from storecrawl.payloads as payload
 cross join generate_series(1, 400) as n
 join storecrawl.brands as brand on brand.id = 1 + (payload.store_id * 37 + (n %% 40) * 53) %% 2000

@@ -92,6 +92,7 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
     every = {
         "analytics_refresh": settings.analyse_every,
         "orphan_sweep": settings.sweep_every,
+        "history_upkeep": settings.sweep_every,
     }
     if settings.keep_days is not None or settings.keep_last is not None:
         every["payload_expiry"] = settings.sweep_every

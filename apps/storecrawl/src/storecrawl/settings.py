@@ -53,7 +53,8 @@ class CrawlSettings:
     `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
-    `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
+    `keep_last` (files per store) is set; either keeps a file. Values that ended more than `history_months` ago leave
+    the histories (0: never). `sweep_every` is the interval of that check and of
     the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
     of at most `image_bytes` are kept, from public addresses and `image_networks`.
 
@@ -81,6 +82,7 @@ class CrawlSettings:
     payload_bytes: Number = 100 * 1024 * 1024
     keep_days: Number | None = None
     keep_last: Number | None = None
+    history_months: Limit = 24
     sweep_every: Seconds = 24 * 3600.0
     orphan_age: Seconds = 24 * 3600.0
     images: bool = False

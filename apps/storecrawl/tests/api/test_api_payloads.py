@@ -116,9 +116,9 @@ async def test_replay_of_an_older_payload_reverts_nothing(
         await drain(app, database)
 
     prices = "select price_rec_cents from storecrawl.variants"
-    snapshots = "select price_rec_cents from storecrawl.variant_snapshots order by captured_at"
+    captured = "select price_rec_cents from storecrawl.captured_variants order by captured_at"
     assert connection.execute(prices).fetchall() == [(3000,)]
-    assert connection.execute(snapshots).fetchall() == [(1000,), (3000,)]
+    assert connection.execute(captured).fetchall() == [(1000,), (3000,)]
 
 
 async def test_actor_of_a_replay_is_recorded(http: httpx2.AsyncClient, shop: Any, connection: Any) -> None:

@@ -80,7 +80,7 @@ async def test_removed_product_is_never_deleted(
 
     assert len(await query("select id from storecrawl.products")) == 2
     assert len(await query("select id from storecrawl.variants")) == 2
-    assert len(await query("select payload_id from storecrawl.product_snapshots")) == 6
+    assert len(await query("select payload_id from storecrawl.captured_products")) == 6
 
 
 @pytest.mark.parametrize("absences", [1, 2, 3, 4])

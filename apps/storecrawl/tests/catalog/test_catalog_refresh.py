@@ -22,7 +22,7 @@ Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
-async def test_first_payload_creates_products_variants_and_snapshots(
+async def test_first_payload_creates_products_variants_and_history(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     menu = make_menu({"a": {}, "b": {"Options": ["1g", "1oz"], "recPrices": [10, 200]}})
@@ -30,7 +30,7 @@ async def test_first_payload_creates_products_variants_and_snapshots(
     report = await refresh(await new_store(), 0, menu)
 
     assert (report.new, report.updated, report.unchanged, report.missing) == (2, 0, 0, 0)
-    assert (report.product_snapshots, report.variant_snapshots) == (2, 3)
+    assert report.history_changes == 2 + 3 + 3
 
 
 async def test_product_is_stored_normalized_next_to_its_raw_spelling(
@@ -111,14 +111,17 @@ async def test_unchanged_product_only_updates_its_last_seen_time(
 
     report = await refresh(store, 1, make_menu(["a"]))
 
-    assert (report.new, report.updated, report.unchanged, report.product_snapshots) == (0, 0, 1, 1)
-    [row] = await query("select first_seen_at, last_seen_at, changed_at, last_payload_id from storecrawl.products")
+    assert (report.new, report.updated, report.unchanged, report.history_changes) == (0, 0, 1, 0)
+    [row] = await query(
+        "select first_seen_at, seen_at, changed_at, payload_id from storecrawl.products as product"
+        " join storecrawl.product_sightings on product_id = product.id"
+    )
     hour = timedelta(hours=1)
-    assert (row["first_seen_at"], row["last_seen_at"], row["changed_at"]) == (START, START + hour, START)
-    assert row["last_payload_id"] == report.payload_id
+    assert (row["first_seen_at"], row["seen_at"], row["changed_at"]) == (START, START + hour, START)
+    assert row["payload_id"] == report.payload_id
 
 
-async def test_changed_price_is_stored_and_both_prices_stay_in_the_snapshots(
+async def test_changed_price_is_stored_and_both_prices_stay_in_the_history(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -128,8 +131,8 @@ async def test_changed_price_is_stored_and_both_prices_stay_in_the_snapshots(
 
     assert report.updated == 1
     assert await query("select price_rec_cents from storecrawl.variants") == [{"price_rec_cents": 1800}]
-    snapshots = await query("select price_rec_cents from storecrawl.variant_snapshots order by captured_at")
-    assert [row["price_rec_cents"] for row in snapshots] == [2000, 1800]
+    prices = await query("select price_rec_cents from storecrawl.price_history order by from_sequence")
+    assert [row["price_rec_cents"] for row in prices] == [2000, 1800]
 
 
 async def test_missing_option_stays_as_unlisted(
@@ -166,7 +169,7 @@ async def test_equal_products_of_two_stores_stay_separate(
 async def test_empty_first_menu_is_applied(new_store: NewStore, make_menu: MakeMenu, refresh: Refresh) -> None:
     report = await refresh(await new_store(), 0, make_menu([]))
 
-    assert (report.new, report.product_snapshots) == (0, 0)
+    assert (report.new, report.history_changes) == (0, 0)
 
 
 async def test_payload_of_another_store_is_rejected(

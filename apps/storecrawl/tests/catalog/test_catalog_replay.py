@@ -16,7 +16,7 @@ from storecrawl.catalog.normalize import Menu
 pytestmark = pytest.mark.asyncio
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
-TABLES = ("stores", "payloads", "products", "variants", "product_snapshots", "variant_snapshots")
+TABLES = ("stores", "payloads", "products", "variants", "product_history", "price_history", "stock_history")
 
 MakeMenu = Callable[..., Menu]
 NewStore = Callable[..., Awaitable[int]]
@@ -25,9 +25,9 @@ Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 CURRENT_PRODUCTS = (
-    "select external_id, name, availability::text, product.in_stock, consecutive_misses, last_fetched_at,"
-    " last_seen_at, product.first_seen_at, option, price_rec_cents, variant.in_stock as option_in_stock"
-    " from storecrawl.products as product"
+    "select external_id, name, availability::text, product.in_stock, consecutive_misses, seen_at,"
+    " product.first_seen_at, option, price_rec_cents, variant.in_stock as option_in_stock"
+    " from storecrawl.products as product join storecrawl.product_sightings as seen on seen.product_id = product.id"
     " left join storecrawl.variants as variant on variant.product_id = product.id and variant.listed"
     " where store_id = %s order by external_id, option"
 )
@@ -50,7 +50,7 @@ async def test_second_refresh_with_one_payload_changes_nothing(
     report = await refresh(store, 1, menu, payload)
 
     assert (report.new, report.updated, report.unchanged) == (0, 0, 2)
-    assert (report.missing, report.product_snapshots, report.variant_snapshots) == (0, 0, 0)
+    assert (report.missing, report.history_changes) == (0, 0)
     assert await _all_rows(query) == before
 
 
@@ -70,7 +70,7 @@ async def test_late_second_refresh_changes_nothing_either(
     assert await _all_rows(query) == before
 
 
-async def test_older_payload_does_not_revert_a_product_but_adds_its_snapshots(
+async def test_older_payload_does_not_revert_a_product_but_extends_its_history(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
@@ -78,9 +78,9 @@ async def test_older_payload_does_not_revert_a_product_but_adds_its_snapshots(
 
     report = await refresh(store, 1, make_menu({"a": {"recPrices": [20]}}))
 
-    assert (report.stale, report.updated, report.variant_snapshots) == (1, 0, 1)
+    assert (report.stale, report.updated, report.history_changes) == (1, 0, 3)
     [row] = await query(CURRENT_PRODUCTS, store)
-    assert (row["price_rec_cents"], row["last_fetched_at"]) == (3000, START + timedelta(hours=5))
+    assert (row["price_rec_cents"], row["seen_at"]) == (3000, START + timedelta(hours=5))
     assert row["first_seen_at"] == START + timedelta(hours=1)
 
 
@@ -141,4 +141,4 @@ async def test_concurrent_refreshes_of_one_store_neither_deadlock_nor_duplicate(
     rows = await query(CURRENT_PRODUCTS, store)
     assert {row["price_rec_cents"] for row in rows} == {400}
     assert len(rows) == 60
-    assert len(await query("select payload_id from storecrawl.variant_snapshots")) == 4 * 60
+    assert len(await query("select payload_id from storecrawl.captured_variants")) == 4 * 60

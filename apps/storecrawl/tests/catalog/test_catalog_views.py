@@ -13,7 +13,7 @@ from storecrawl.catalog.normalize import Menu
 
 pytestmark = pytest.mark.asyncio
 
-VIEWS = ["brand_counts_by_state", "category_price_statistics", "price_history_by_day", "store_product_counts"]
+VIEWS = ["brand_counts_by_state", "category_price_statistics", "store_product_counts"]
 
 MakeMenu = Callable[..., Menu]
 NewStore = Callable[..., Awaitable[int]]

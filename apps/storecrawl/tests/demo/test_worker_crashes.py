@@ -46,7 +46,7 @@ select count(*) from storecrawl.payloads as payload where 1 <> (
 )
 """
 UNFINISHED = "select count(*) from rolecall.all_tasks where state <> 'completed'"
-SNAPSHOTS_TOO_MANY = "select count(*) - count(distinct (payload_id, product_id)) from storecrawl.product_snapshots"
+SNAPSHOTS_TOO_MANY = "select count(*) - count(distinct (payload_id, product_id)) from storecrawl.captured_products"
 
 
 class Crawl:

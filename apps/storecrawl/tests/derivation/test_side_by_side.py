@@ -126,7 +126,7 @@ async def test_concurrent_edits_are_all_counted_eventually(market: Any) -> None:
     assert market.value(overlapping) == 0
 
 
-@pytest.mark.parametrize("view", ["price_history_by_day", "brand_counts_by_state"])
+@pytest.mark.parametrize("view", ["category_price_statistics", "brand_counts_by_state"])
 async def test_view_refresh_neither_blocks_readers_nor_waits_for_them(market: Any, view: str) -> None:
     [store] = market.stores(1)
     await market.change(store, 0, a={})

@@ -27,6 +27,7 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "count_stores": "analytics_refresh",
         "discover_city": "store_discovery",
         "discover_state": "store_discovery",
+        "history_upkeep": "storage_upkeep",
         "image_fetch": "image_fetch",
         "orphan_sweep": "storage_upkeep",
         "payload_expiry": "storage_upkeep",
@@ -55,6 +56,7 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
         ("store_discovery_dutchie", timedelta(hours=24), 5),
         ("analytics_refresh", timedelta(hours=6), 0),
         ("orphan_sweep", timedelta(hours=24), 0),
+        ("history_upkeep", timedelta(hours=24), 0),
     }
 
 
@@ -67,6 +69,7 @@ def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
             "store_discovery_dutchie",
             "analytics_refresh",
             "orphan_sweep",
+            "history_upkeep",
             "payload_expiry",
         ),
         "skip",

@@ -21,7 +21,10 @@ LAST_TASK = """
 select handler, state::text, attempt, coalesce(info ->> 'held_back', error, ''), scheduled_for > now() + interval '100 s'
 from rolecall.all_tasks where key = 'store:1' order by id desc limit 1
 """
-CATALOG = "select count(*), count(*) filter (where in_stock), max(last_payload_id) from storecrawl.products"
+CATALOG = """
+select count(*), count(*) filter (where in_stock), max(payload_id)
+from storecrawl.products as product join storecrawl.product_sightings on product_id = product.id
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,15 +60,15 @@ async def test_payload_refreshed_twice_changes_nothing(crawled: Any) -> None:
 
 
 async def test_unchanged_menu_is_fetched_and_stored_but_not_read_again(crawled: Any) -> None:
-    snapshot_count = crawled.value("select count(*) from storecrawl.product_snapshots")
+    product_count = crawled.value("select count(*) from storecrawl.product_history")
 
     stores = crawled.rows("select id from storecrawl.stores order by id")
     await crawled.run(*(NewTask(handler="payload_fetch", payload={"store_id": store}) for (store,) in stores))
 
     assert crawled.states() == {"completed"}
     assert crawled.value("select count(*) from storecrawl.payloads where repeats is not null") == 5
-    assert crawled.value("select count(*) from storecrawl.product_snapshots") == snapshot_count
-    assert crawled.value("select count(*) from storecrawl.captured_products") == 2 * snapshot_count
+    assert crawled.value("select count(*) from storecrawl.product_history") == product_count
+    assert crawled.value("select count(*) from storecrawl.captured_products") == 2 * product_count
     of_last = "select result from rolecall.all_tasks where handler = 'product_refresh' order by id desc limit 1"
     assert crawled.value(of_last)["unchanged"] > 0
 
@@ -129,5 +129,5 @@ def test_fetched_payloads_are_applied_before_more_are_fetched(crawled: Any) -> N
 
 
 def _catalog(crawl: Any) -> list[Any]:
-    tables = ("products", "variants", "product_snapshots", "variant_snapshots")
+    tables = ("products", "variants", "product_history", "price_history", "stock_history")
     return [crawl.value(f"select count(*) from storecrawl.{table}") for table in tables]

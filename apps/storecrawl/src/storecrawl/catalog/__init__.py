@@ -93,6 +93,7 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
+from storecrawl.catalog.history import keep_months
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.repeats import repeat_menu
@@ -208,6 +209,7 @@ __all__ = [
     "hold_menu",
     "known_products",
     "latest_payload",
+    "keep_months",
     "list_brands",
     "list_payloads",
     "list_products",

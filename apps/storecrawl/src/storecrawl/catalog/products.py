@@ -13,7 +13,7 @@ from psycopg.rows import class_row, dict_row, tuple_row
 
 from storecrawl.catalog.errors import UnknownProduct
 from storecrawl.catalog.normalize import NO_DETAILS, Details
-from storecrawl.catalog.sql import DETAILS, PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.catalog.sql import DETAILS, HISTORY, PRODUCTS, VARIANTS
 from storecrawl.statements import Connection, containing_pattern, fetch
 
 # The most products that a page of a list over all stores reads. A short page is better than a slow one.
@@ -215,7 +215,7 @@ async def product_variants(connection: Connection, product_id: int) -> list[Vari
 async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
     """Return a product as it was in its last payloads, oldest first."""
     parameters = {"product_id": product_id, "limit": limit}
-    rows = await fetch(connection, SNAPSHOTS.product_history, parameters, class_row(_HistoryRow))
+    rows = await fetch(connection, HISTORY.product_history, parameters, class_row(_HistoryRow))
     return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]
 
 

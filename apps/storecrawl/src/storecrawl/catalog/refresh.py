@@ -1,12 +1,12 @@
-"""Apply a normalized menu to the catalog: write products, count misses, add snapshots. Nothing here commits.
+"""Apply a normalized menu to the catalog: write products, count misses, set the history. Nothing here commits.
 
-A refresh locks the store's row first, so that refreshes of one store run one after another, and then product
-rows in the order of their external ids. The state of the products depends on which payloads were applied, not
-on how often or in which order:
+A refresh locks the store's row first, so that refreshes of one store run one after another, and then the rows of
+changed products in the order of their external ids. The state of the products depends on which payloads were applied,
+not on how often or in which order:
 
 - a product shows the newest payload that contains it, by the number of the store's fetch;
 - its misses are the complete payloads applied since it was last seen;
-- a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
+- its history has, for each payload, the values of that payload. Only changes are written.
 
 Only the times of changes depend on the order in which payloads were applied.
 """
@@ -21,6 +21,7 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.dark import forget_stock, lighten_store
 from storecrawl.catalog.errors import HeldMenu, UnknownPayload
+from storecrawl.catalog.history import Span, find_span, write_history
 from storecrawl.catalog.normalize import Menu, fingerprint, known_values, shares_of
 from storecrawl.catalog.plausibility import MenuHistory, Plausibility
 from storecrawl.catalog.refresh_rows import (
@@ -31,12 +32,11 @@ from storecrawl.catalog.refresh_rows import (
     details_row,
     plan_refresh,
     product_row,
-    product_snapshot_row,
+    touched_row,
     variant_rows,
-    variant_snapshot_row,
 )
 from storecrawl.catalog.refusals import record_refusals
-from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, VARIANTS
 from storecrawl.statements import Connection, exact_json, execute, fetch, json_text
 
 
@@ -57,9 +57,10 @@ class RefreshReport:
 
     Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
     `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
-    `out_of_stock` those of them that reached the threshold. Snapshots are the added ones. `refused` products and
-    `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
-    the payload lacks, or None if unknown. Misses are counted only for complete payloads.
+    `out_of_stock` those of them that reached the threshold. `refused` products and `refused_options` of other products
+    are stored as refusals. `left_out` is the number of products of the menu that the payload lacks, or None if unknown.
+    Misses are counted only for complete payloads. `history_changes` counts the records of the histories with other
+    values than before at this payload: products, prices of options and stocks of options.
     """
 
     payload_id: int
@@ -73,8 +74,7 @@ class RefreshReport:
     refused: int
     refused_options: int
     left_out: int | None
-    product_snapshots: int
-    variant_snapshots: int
+    history_changes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +115,17 @@ async def apply_menu(
         await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
         if history.is_dark:
             await lighten_store(connection, store_id, sequence)
+    span = await find_span(connection, store_id, sequence, fetched_at, applied=history.applied)
     position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
         fetched_at=fetched_at,
         sequence=sequence,
+        next=span.next_sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
     )
-    report = await _refresh(connection, position, menu)
+    report = await _refresh(connection, position, span, menu)
     if history.is_dark:  # an older menu is no news of the stock
         await forget_stock(connection, [store_id])
     return report
@@ -156,17 +158,17 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
     return (await fetch(connection, PAYLOADS.read_history, parameters, class_row(MenuHistory)))[0]
 
 
-async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu) -> RefreshReport:
+async def _refresh(connection: Connection, position: PayloadPosition, span: Span, menu: Menu) -> RefreshReport:
     known = await _known_products(connection, position, menu)
     plan = plan_refresh(menu, known, position)
     ids = {product.external_id: product.id for product in known.values()}
     ids |= await _write_products(connection, position, plan, known)
     await _write_variants(connection, position, plan, known, ids)
     await _write_details(connection, plan, ids)
-    await _touch(connection, position, plan, menu)
+    await _touch(connection, position, plan, menu, known)
     await record_refusals(connection, position.payload_id, position.store_id, menu.refused)
     missed = await count_misses(connection, position)
-    product_snapshots, variant_snapshots = await _add_snapshots(connection, position, menu, ids)
+    history_changes = await _write_history(connection, position, span, plan, menu, known, ids)
     return RefreshReport(
         payload_id=position.payload_id,
         new=len(plan.new),
@@ -179,15 +181,15 @@ async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu
         refused=menu.refused_count,
         refused_options=len(menu.refused) - menu.refused_count,
         left_out=menu.left_out,
-        product_snapshots=product_snapshots,
-        variant_snapshots=variant_snapshots,
+        history_changes=history_changes,
     )
 
 
 async def _known_products(connection: Connection, position: PayloadPosition, menu: Menu) -> dict[str, EarlierProduct]:
+    """Return the known products of a menu, and those that were last seen in the payload before it."""
     external_ids = [product.external_id for product in menu.products]
-    parameters = {"store_id": position.store_id, "external_ids": external_ids}
-    rows = await fetch(connection, PRODUCTS.lock_products, parameters, class_row(EarlierProduct))
+    parameters = {**place_of(position), "external_ids": external_ids}
+    rows = await fetch(connection, PRODUCTS.products_of_menu, parameters, class_row(EarlierProduct))
     return {row.external_id: row for row in rows}
 
 
@@ -198,10 +200,7 @@ async def _write_products(
         return {}
     if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
-    rows = [
-        product_row(product, position.misses(known.get(product.external_id)), position.threshold)
-        for product in plan.products_to_write
-    ]
+    rows = [product_row(product, known.get(product.external_id), position) for product in plan.products_to_write]
     parameters = {**place_of(position), "products": json_text(rows)}
     return {
         external_id: product_id
@@ -216,21 +215,24 @@ async def _write_variants(
     known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
-    if not plan.products_to_write:
-        return
-    rows = [
-        row
-        for product in plan.products_to_write
-        for row in variant_rows(
-            product,
-            ids[product.external_id],
-            removed=position.misses(known.get(product.external_id)) >= position.threshold,
-        )
-    ]
-    product_ids = [ids[product.external_id] for product in plan.products_to_write]
-    parameters = {"fetched_at": position.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
-    await execute(connection, VARIANTS.upsert_variants, parameters)
-    await execute(connection, VARIANTS.unlist_variants, parameters)
+    place = {"fetched_at": position.fetched_at}
+    if plan.products_to_write:
+        rows = [
+            row
+            for product in plan.products_to_write
+            for row in variant_rows(
+                product,
+                ids[product.external_id],
+                removed=position.misses(known.get(product.external_id)) >= position.threshold,
+            )
+        ]
+        product_ids = [ids[product.external_id] for product in plan.products_to_write]
+        parameters = {**place, "variants": json_text(rows), "product_ids": product_ids, "listed": True}
+        await execute(connection, VARIANTS.upsert_variants, parameters)
+        await execute(connection, VARIANTS.unlist_variants, parameters)
+    if plan.stale:
+        rows = [row for product in plan.stale for row in variant_rows(product, ids[product.external_id], removed=True)]
+        await execute(connection, VARIANTS.upsert_variants, {**place, "variants": json_text(rows), "listed": False})
 
 
 async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]) -> None:
@@ -239,18 +241,46 @@ async def _write_details(connection: Connection, plan: Plan, ids: dict[str, int]
         await execute(connection, DETAILS.upsert_details, {"details": exact_json(rows)})
 
 
-async def _touch(connection: Connection, position: PayloadPosition, plan: Plan, menu: Menu) -> None:
-    """Record the sighting of products that are not written: unchanged, stale or refused ones."""
+async def _touch(
+    connection: Connection, position: PayloadPosition, plan: Plan, menu: Menu, known: dict[str, EarlierProduct]
+) -> None:
+    """Record the sighting of products that are not written, and that others are no longer seen."""
     place = place_of(position)
-    if plan.unchanged:
-        revised = {product.external_id: product.updated_at for product in menu.products}
-        seen = {known.id: revised[known.external_id] for known in plan.unchanged}
-        await execute(connection, PRODUCTS.touch_products, {**place, "ids": list(seen), "revised": list(seen.values())})
-    if plan.stale:
-        await execute(connection, PRODUCTS.touch_stale_products, {**place, "ids": [known.id for known in plan.stale]})
+    products = {product.external_id: product for product in menu.products}
+    touched = [touched_row(products[each.external_id], each, position) for each in plan.unchanged]
+    if rows := [row for row in touched if row]:
+        await execute(connection, PRODUCTS.touch_products, {**place, "products": json_text(rows)})
+    stale = [known[product.external_id] for product in plan.stale]
+    if seen_before := [each.id for each in stale if each.first_seen_at > position.fetched_at]:
+        await execute(connection, PRODUCTS.touch_stale_products, {**place, "ids": seen_before})
     refused = [refusal.external_id for refusal in menu.refused if refusal.option is None and refusal.external_id]
     if refused:
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
+    seen = products.keys() | set(refused)
+    gone = [each.id for each in known.values() if each.external_id not in seen and each.absent_from == position.next]
+    if gone:
+        await execute(connection, PRODUCTS.leave_products, {**place, "ids": gone})
+
+
+async def _write_history(
+    connection: Connection,
+    position: PayloadPosition,
+    span: Span,
+    plan: Plan,
+    menu: Menu,
+    known: dict[str, EarlierProduct],
+    ids: dict[str, int],
+) -> int:
+    """Set the history: that of changed products after a new payload, otherwise that of all products of the store."""
+    if span.is_appended:
+        written = [ids[product.external_id] for product in plan.products_to_write]
+        returned = [each.id for each in plan.unchanged if not each.in_history]
+        present = {product.external_id for product in menu.products}
+        gone = [each.id for each in known.values() if each.in_history and each.external_id not in present]
+        products = written + returned + gone
+    else:
+        products = await fetch(connection, PRODUCTS.ids_of_store, place_of(position), scalar_row)
+    return await write_history(connection, span, menu, ids, products) if products else 0
 
 
 async def count_misses(connection: Connection, position: PayloadPosition) -> list[Miss]:
@@ -263,22 +293,6 @@ async def count_misses(connection: Connection, position: PayloadPosition) -> lis
     return missed
 
 
-async def _add_snapshots(
-    connection: Connection, position: PayloadPosition, menu: Menu, ids: dict[str, int]
-) -> tuple[int, int]:
-    products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
-    variants = [
-        variant_snapshot_row(variant, ids[product.external_id])
-        for product in menu.products
-        for variant in product.variants
-    ]
-    place = place_of(position)
-    return (
-        await execute(connection, SNAPSHOTS.add_product_snapshots, {**place, "products": json_text(products)}),
-        await execute(connection, SNAPSHOTS.add_variant_snapshots, {**place, "variants": json_text(variants)}),
-    )
-
-
 def place_of(position: PayloadPosition) -> dict[str, object]:
     """Return the statement parameters that describe a payload."""
     return {
@@ -286,6 +300,7 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "store_id": position.store_id,
         "fetched_at": position.fetched_at,
         "sequence": position.sequence,
+        "next": position.next,
         "newer": position.newer,
         "threshold": position.threshold,
     }

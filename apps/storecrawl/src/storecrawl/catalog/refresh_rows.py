@@ -21,43 +21,55 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierProduct:
-    """The catalog's previous record of a product: the fetch that it shows, and the newest fetch with the product."""
+    """The catalog's previous record of a product.
+
+    `absent_from` is the first applied fetch since the product was last seen, None if the last one has it. `in_history`
+    tells whether the last applied payload has it in usable form, `is_newer` whether a later one than this does.
+    """
 
     id: int
     external_id: str
     content_hash: bytes
     availability: str
     consecutive_misses: int
-    sequence: int
-    seen_sequence: int
+    absent_from: int | None
+    first_seen_at: datetime
+    revised_at: datetime | None
+    in_history: bool
+    is_newer: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadPosition:
     """A payload's position in its store's history: the number of its fetch.
 
-    `newer` counts the applied payloads of later fetches. `fetched_at` is only recorded, since clocks can be wrong.
+    `next` is the number of the next applied fetch, None for the newest. `newer` counts the complete payloads of later
+    fetches. `fetched_at` is only recorded, since clocks can be wrong.
     """
 
     payload_id: int
     store_id: int
     fetched_at: datetime
     sequence: int
+    next: int | None
     newer: int
     threshold: int
 
     def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
-        seen_since = known_product is not None and known_product.seen_sequence > self.sequence
-        return (
-            known_product.consecutive_misses
-            if known_product is not None and seen_since
-            else min(self.newer, self.threshold)
-        )
+        if known_product is not None and self._was_seen_later(known_product):
+            return known_product.consecutive_misses
+        return min(self.newer, self.threshold)
 
-    def is_older_than(self, known_product: EarlierProduct) -> bool:
-        """Return whether the catalog already shows the product of a newer payload."""
-        return self.sequence < known_product.sequence
+    def absent_from(self, known_product: EarlierProduct | None) -> int | None:
+        """Return the first applied fetch since a product of this payload was last seen, None if the last one has it."""
+        if known_product is not None and self._was_seen_later(known_product):
+            return known_product.absent_from
+        return self.next
+
+    def _was_seen_later(self, known_product: EarlierProduct) -> bool:
+        absent_from = known_product.absent_from
+        return self.next is not None and (absent_from is None or absent_from > self.next)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +80,7 @@ class Plan:
     updated: tuple[Product, ...]
     returned: tuple[Product, ...]
     unchanged: tuple[EarlierProduct, ...]
-    stale: tuple[EarlierProduct, ...]
+    stale: tuple[Product, ...]
 
     @property
     def products_to_write(self) -> tuple[Product, ...]:
@@ -85,14 +97,14 @@ def plan_refresh(menu: Menu, known_products: Mapping[str, EarlierProduct], posit
         updated=tuple(groups["updated"]),
         returned=tuple(groups["returned"]),
         unchanged=tuple(known_products[product.external_id] for product in groups["unchanged"]),
-        stale=tuple(known_products[product.external_id] for product in groups["stale"]),
+        stale=tuple(groups["stale"]),
     )
 
 
 def _group(product: Product, known_product: EarlierProduct | None, position: PayloadPosition) -> str:
     if known_product is None:
         return "new"
-    if position.is_older_than(known_product):
+    if known_product.is_newer:
         return "stale"
     removed = position.misses(known_product) >= position.threshold
     if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
@@ -115,11 +127,24 @@ def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
         yield {"name": brand, "external_id": product.brand_external_id, "logo_url": product.brand_logo_url}
 
 
-def product_row(product: Product, misses: int, threshold: int) -> Row:
+def touched_row(product: Product, known_product: EarlierProduct, position: PayloadPosition) -> Row | None:
+    """Return the columns of an unchanged product that its sighting changes, or None if it changes none."""
+    earlier = position.fetched_at < known_product.first_seen_at
+    row: Row = {
+        "absent_from": position.absent_from(known_product),
+        "consecutive_misses": position.misses(known_product),
+        "revised_at": product.updated_at,
+    }
+    same = all(getattr(known_product, name) == value for name, value in row.items())
+    return None if same and not earlier else {"id": known_product.id, **row}
+
+
+def product_row(product: Product, known_product: EarlierProduct | None, position: PayloadPosition) -> Row:
     """Return a product's row. It is removed from the start if enough newer payloads lack it."""
-    removed = misses >= threshold
+    misses = position.misses(known_product)
+    removed = misses >= position.threshold
     return {
-        **_common(product),
+        **product_facts(product),
         "external_id": product.external_id,
         "slug": product.slug,
         "name_raw": product.name_raw,
@@ -138,6 +163,7 @@ def product_row(product: Product, misses: int, threshold: int) -> Row:
         "medical_only": product.medical_only,
         "content_hash": content_hash(product).hex(),
         "misses": misses,
+        "absent_from": position.absent_from(known_product),
     }
 
 
@@ -149,16 +175,12 @@ def details_row(product: Product, product_id: int) -> Row:
     }
 
 
-def product_snapshot_row(product: Product, product_id: int) -> Row:
-    """Return a product's snapshot."""
-    return {**_common(product), "product_id": product_id}
-
-
 def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterable[Row]:
     """Return the rows of a product's options."""
     for position, variant in enumerate(product.variants):
         yield {
-            **variant_snapshot_row(variant, product_id),
+            **variant_prices(variant, product_id),
+            **variant_stock(variant, product_id),
             "option_raw": variant.option_raw,
             "position": position,
             "weight_value": variant.weight.value if variant.weight else None,
@@ -172,22 +194,8 @@ def variant_rows(product: Product, product_id: int, *, removed: bool) -> Iterabl
         }
 
 
-def variant_snapshot_row(variant: Variant, product_id: int) -> Row:
-    """Return an option's snapshot."""
-    return {
-        "product_id": product_id,
-        "option": variant.option,
-        "price_rec_cents": variant.price_rec_cents,
-        "price_med_cents": variant.price_med_cents,
-        "special_rec_cents": variant.special_rec_cents,
-        "special_med_cents": variant.special_med_cents,
-        "quantity": variant.quantity,
-        "quantity_capped": variant.quantity_capped,
-        "in_stock": variant.in_stock,
-    }
-
-
-def _common(product: Product) -> Row:
+def product_facts(product: Product) -> Row:
+    """Return a product's facts, which its history keeps."""
     return {
         "name": product.name,
         "brand": product.brand,
@@ -198,6 +206,29 @@ def _common(product: Product) -> Row:
         **_potency("cbd", product.cbd),
         "availability": product.availability,
         "in_stock": product.in_stock,
+    }
+
+
+def variant_prices(variant: Variant, product_id: int) -> Row:
+    """Return an option's prices."""
+    return {
+        "product_id": product_id,
+        "option": variant.option,
+        "price_rec_cents": variant.price_rec_cents,
+        "price_med_cents": variant.price_med_cents,
+        "special_rec_cents": variant.special_rec_cents,
+        "special_med_cents": variant.special_med_cents,
+    }
+
+
+def variant_stock(variant: Variant, product_id: int) -> Row:
+    """Return an option's stock."""
+    return {
+        "product_id": product_id,
+        "option": variant.option,
+        "quantity": variant.quantity,
+        "quantity_capped": variant.quantity_capped,
+        "in_stock": variant.in_stock,
     }
 
 

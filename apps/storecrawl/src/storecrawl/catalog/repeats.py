@@ -1,7 +1,7 @@
 """Apply a payload that is identical to the store's last applied one without reading it. Most menus are.
 
-Its products count as seen, the missing ones as missed once more, and its refusals are copied. It shares the
-snapshots of the payload that it repeats. Nothing here commits.
+The missing products count as missed once more, and its refusals are copied. Its products and their histories are
+current already. Nothing here commits.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ async def repeat_menu(
         store_id=payload.store_id,
         fetched_at=payload.fetched_at,
         sequence=sequence,
+        next=None,
         newer=0,
         threshold=rules.miss_threshold,
     )
@@ -55,7 +56,6 @@ async def _record_repeat(
     connection: Connection, position: PayloadPosition, repeated: _RepeatedPayload
 ) -> RefreshReport:
     place = {**place_of(position), "repeated": repeated.id}
-    await execute(connection, PRODUCTS.touch_repeated_products, place)
     if refused := await fetch(connection, REFUSALS.repeat_refusals, place, scalar_row):
         await execute(connection, PRODUCTS.touch_refused_products, {**place, "external_ids": refused})
     missed = await count_misses(connection, position)
@@ -71,6 +71,5 @@ async def _record_repeat(
         refused=repeated.refused_products,
         refused_options=repeated.refused_options,
         left_out=0,
-        product_snapshots=0,
-        variant_snapshots=0,
+        history_changes=0,
     )

@@ -21,6 +21,7 @@ grant select, insert, update, delete on all tables in schema storecrawl to rolec
 grant usage on all sequences in schema storecrawl to rolecall_work, rolecall_operate;
 grant select on all tables in schema storecrawl to rolecall_read;
 revoke all on storecrawl.routes from rolecall_read;
+grant execute on function storecrawl.keep_history_months to rolecall_work;
 alter default privileges in schema storecrawl
     grant select, insert, update, delete on tables to rolecall_work, rolecall_operate;
 alter default privileges in schema storecrawl grant usage on sequences to rolecall_work, rolecall_operate;

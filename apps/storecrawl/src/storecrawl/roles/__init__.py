@@ -6,7 +6,7 @@
     entry_point_discovery                                                       on demand
     image_fetch                                                                 after a refresh, if images are enabled
     analytics_refresh                                                           every six hours
-    storage_upkeep: orphan_sweep, payload_expiry                                every day
+    storage_upkeep: orphan_sweep, payload_expiry, history_upkeep                every day
 
 A task about a store has the store's key, so that no two of one store run at once. The rows that a task
 writes commit together with its follow-ups and its completion.

@@ -1,4 +1,4 @@
-"""storage_upkeep: remove files without a row, and files that the retention policy does not keep."""
+"""storage_upkeep: remove files without a row, and what the retention policy does not keep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, PermanentFailure
-from storecrawl.catalog import Retention, expirable_payloads, mark_expired, without_image, without_row
+from storecrawl.catalog import Retention, expirable_payloads, keep_months, mark_expired, without_image, without_row
 from storecrawl.images import ImageStore
 from storecrawl.payloads import PayloadStore
 from storecrawl.roles.crawler import Crawler
@@ -59,6 +59,14 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
             if last is None:
                 return {"expired": expired}
             after = last
+
+    @app.task(role=ROLE)
+    async def history_upkeep(ctx: Context) -> dict[str, int]:
+        """Create the next partitions of the histories, and drop the months that are not kept."""
+        async with ctx.transaction() as tx:
+            partitions = await keep_months(tx, crawler.settings.history_months)
+            await ctx.complete(tx, {"partitions": partitions})
+        return {"partitions": partitions}
 
 
 async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Without, *, even_most: bool) -> list[str]:

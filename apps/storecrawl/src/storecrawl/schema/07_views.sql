@@ -55,29 +55,49 @@ select
     count(product.id) filter (where product.availability = 'removed_from_menu') as products_removed,
     count(distinct product.brand) filter
         (where product.availability <> 'removed_from_menu' and store.dark_since is null) as brands,
-    max(product.last_fetched_at) as last_fetched_at
+    (
+        select payload.fetched_at
+        from storecrawl.payloads as payload
+        where payload.store_id = store.id
+            and payload.applied_at is not null
+        order by payload.sequence desc
+        limit 1
+    ) as last_fetched_at
 from storecrawl.stores as store
 left join storecrawl.products as product on product.store_id = store.id
 group by store.id;
 
 create unique index store_product_counts_key on storecrawl.store_product_counts (store_id);
 
-create materialized view storecrawl.price_history_by_day as
-select distinct on (product_id, option, utc.day)
-    product_id,
-    option,
-    utc.day,
-    price_rec_cents,
-    price_med_cents,
-    special_rec_cents,
-    special_med_cents,
-    in_stock,
-    captured_at
-from storecrawl.captured_variants
-cross join lateral (select (captured_at at time zone 'UTC')::date as day) as utc
-order by product_id, option, utc.day, sequence desc;
+-- No refresh is needed: the histories are read when the view is. Filter by product, or by day and store.
+create view storecrawl.price_history_by_day with (security_invoker = true) as
+select
+    captured.product_id, captured.option, last.day, captured.price_rec_cents, captured.price_med_cents,
+    captured.special_rec_cents, captured.special_med_cents, captured.in_stock, captured.captured_at, last.store_id
+from (
+    select distinct on (store_id, utc.day) payload.id, store_id, utc.day
+    from storecrawl.payloads as payload
+    cross join lateral (select (fetched_at at time zone 'UTC')::date as day) as utc
+    where applied_at is not null
+    order by store_id, utc.day, sequence desc
+) as last
+join storecrawl.captured_variants as captured on captured.payload_id = last.id;
 
-comment on materialized view storecrawl.price_history_by_day is
-    'The last captured prices of each option on each UTC day.';
+comment on view storecrawl.price_history_by_day is
+    'The prices of each option in the last menu of each UTC day. A day without a fetch of the store has no row.';
 
-create unique index price_history_by_day_key on storecrawl.price_history_by_day (product_id, option, day);
+create view storecrawl.price_history_by_month with (security_invoker = true) as
+select
+    captured.product_id, captured.option, last.month, captured.price_rec_cents, captured.price_med_cents,
+    captured.special_rec_cents, captured.special_med_cents, captured.in_stock, captured.captured_at, last.store_id
+from (
+    select distinct on (store_id, utc.month) payload.id, store_id, utc.month
+    from storecrawl.payloads as payload
+    cross join lateral (select date_trunc('month', fetched_at at time zone 'UTC')::date as month) as utc
+    where applied_at is not null
+    order by store_id, utc.month, sequence desc
+) as last
+join storecrawl.captured_variants as captured on captured.payload_id = last.id;
+
+comment on view storecrawl.price_history_by_month is
+    'The prices of each option in the last menu of each UTC month, which is named by its first day.';

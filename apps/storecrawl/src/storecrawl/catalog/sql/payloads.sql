@@ -179,8 +179,8 @@ where id = %(payload_id)s
 -- name: repeat_payload
 -- Apply a payload with the same document as the store's last applied one, after the store is locked. That
 -- one
--- must have been read by this normalizer, and the products must still show it. A payload with more refusals
--- than fit in rows must be read again, and so must the first menu of a store that was dark.
+-- must have been read by this normalizer. A payload with more refusals than fit in rows must be read again, and so
+-- must the first menu of a store that was dark.
 -- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
     select id, sequence, sha256, size_raw, applied_count, complete, refused_products, refused_options,
@@ -210,12 +210,6 @@ where this.id = %(payload_id)s
     and last.complete
     and last.normalizer = %(normalizer)s
     and last.refused_products + last.refused_options <= %(most)s
-    and last.applied_count = (
-        select count(*)
-        from storecrawl.products
-        where store_id = %(store_id)s
-            and last_payload_id = last.id
-    )
     and not exists (
         select
         from storecrawl.stores

@@ -61,10 +61,11 @@ select
 -- returns: a row for each of these products with the lowest and highest price that a customer pays
 select
     product.id, product.store_id, store.name as store_name, product.external_id, product.name, product.brand,
-    product.category, product.availability, product.last_seen_at,
+    product.category, product.availability, sighting.seen_at as last_seen_at,
     priced.lowest_cents, priced.highest_cents, coalesce(priced.on_special, false) as on_special
 from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
+join storecrawl.product_sightings as sighting on sighting.product_id = product.id
 cross join lateral (
     select
         min(cents) as lowest_cents, max(cents) as highest_cents, bool_or(is_on_special) as on_special
@@ -97,21 +98,37 @@ select
     product.thc_lo, product.thc_hi, product.thc_unit, product.cbd_lo, product.cbd_hi, product.cbd_unit,
     product.description, product.image_url, product.availability, product.in_stock, product.listed_at,
     product.rec_only, product.medical_only, product.revised_at,
-    product.consecutive_misses, product.first_seen_at, product.last_seen_at, product.changed_at, product.last_payload_id
+    product.consecutive_misses, product.first_seen_at, sighting.seen_at as last_seen_at, product.changed_at,
+    sighting.payload_id as last_payload_id
 from storecrawl.products as product
 join storecrawl.stores as store on store.id = product.store_id
+join storecrawl.product_sightings as sighting on sighting.product_id = product.id
 where product.id = %(product_id)s
 
 
--- name: lock_products
--- returns: the known ones of a menu's products, locked in the order of their external ids
-select id, external_id, content_hash, availability::text, consecutive_misses,
-    sequence, seen_sequence
+-- name: products_of_menu
+-- returns: the known ones of a menu's products, and those last seen in the payload before it
+select
+    product.id, product.external_id, product.content_hash, product.availability::text, product.consecutive_misses,
+    product.absent_from, product.first_seen_at, product.revised_at,
+    current.product_id is not null as in_history,
+    %(next)s::integer is not null and exists (
+        select
+        from storecrawl.product_history as history
+        where history.product_id = product.id
+            and (history.to_sequence > %(next)s or history.to_sequence is null)
+    ) as is_newer
+from storecrawl.products as product
+left join storecrawl.product_history_current as current on current.product_id = product.id
+where product.store_id = %(store_id)s
+    and (product.external_id = any(%(external_ids)s) or product.absent_from is not distinct from %(next)s)
+
+
+-- name: ids_of_store
+-- returns: the ids of a store's products
+select id
 from storecrawl.products
 where store_id = %(store_id)s
-    and external_id = any(%(external_ids)s)
-order by external_id
-for no key update
 
 
 -- name: upsert_products
@@ -122,7 +139,7 @@ insert into storecrawl.products as known (
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, content_hash, consecutive_misses,
-    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence
+    first_seen_at, changed_at, absent_from
 )
 select
     %(store_id)s, product.external_id, product.slug, product.name, name_raw,
@@ -130,14 +147,15 @@ select
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, decode(content_hash, 'hex'), misses,
-    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s, %(sequence)s, %(sequence)s
+    %(fetched_at)s, %(fetched_at)s, absent_from
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
     category text, category_raw text, subcategory text, subcategory_raw text,
     strain_type text, strain_type_raw text,
     thc_lo numeric, thc_hi numeric, thc_unit text, cbd_lo numeric, cbd_hi numeric, cbd_unit text,
     description text, image_url text, availability storecrawl.availability, in_stock boolean,
-    listed_at timestamptz, revised_at timestamptz, rec_only boolean, medical_only boolean, content_hash text, misses integer
+    listed_at timestamptz, revised_at timestamptz, rec_only boolean, medical_only boolean, content_hash text, misses integer,
+    absent_from integer
 )
 left join storecrawl.brands as entered on entered.slug = storecrawl.brand_slug(product.brand)
 order by product.external_id
@@ -172,56 +190,25 @@ set slug = excluded.slug,
     content_hash = excluded.content_hash,
     consecutive_misses = excluded.consecutive_misses,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    last_seen_at = case
-        when known.seen_sequence > excluded.sequence then known.last_seen_at else excluded.last_seen_at
-    end,
     changed_at = case
         when known.content_hash = excluded.content_hash then known.changed_at
         else excluded.changed_at
     end,
-    last_fetched_at = excluded.last_fetched_at,
-    last_payload_id = excluded.last_payload_id,
-    sequence = excluded.sequence,
-    seen_sequence = greatest(known.seen_sequence, excluded.sequence)
+    absent_from = excluded.absent_from
 returning known.id, known.external_id
 
 
 -- name: touch_products
--- Record that unchanged products were seen. The platform's own time of change does not count as a change.
-update storecrawl.products
+-- Record that unchanged products were seen again, or revised. The platform's own time of change does not count as a
+-- change.
+update storecrawl.products as product
 set revised_at = seen.revised_at,
     first_seen_at = least(first_seen_at, %(fetched_at)s),
-    last_seen_at = case when seen_sequence > %(sequence)s then last_seen_at else %(fetched_at)s end,
-    last_fetched_at = %(fetched_at)s,
-    last_payload_id = %(payload_id)s,
-    sequence = %(sequence)s,
-    seen_sequence = greatest(seen_sequence, %(sequence)s),
-    consecutive_misses = case when seen_sequence > %(sequence)s then consecutive_misses else %(newer)s end
-from unnest(%(ids)s::bigint[], %(revised)s::timestamptz[]) as seen (product_id, revised_at)
-where id = seen.product_id
-    and last_payload_id <> %(payload_id)s
-
-
--- name: touch_repeated_products
--- Record that all products of a store's last payload were seen unchanged.
--- locks: them, in the order of their external ids
-with seen as (
-    select id
-    from storecrawl.products
-    where store_id = %(store_id)s
-        and last_payload_id = %(repeated)s
-    order by external_id
-    for no key update
+    absent_from = seen.absent_from,
+    consecutive_misses = seen.consecutive_misses
+from jsonb_to_recordset(%(products)s::jsonb) as seen (
+    id bigint, revised_at timestamptz, absent_from integer, consecutive_misses integer
 )
-update storecrawl.products as product
-set first_seen_at = least(first_seen_at, %(fetched_at)s),
-    last_seen_at = %(fetched_at)s,
-    last_fetched_at = %(fetched_at)s,
-    last_payload_id = %(payload_id)s,
-    sequence = %(sequence)s,
-    seen_sequence = %(sequence)s,
-    consecutive_misses = 0
-from seen
 where product.id = seen.id
 
 
@@ -234,31 +221,37 @@ where id = any(%(ids)s)
 
 
 -- name: touch_refused_products
--- Record that products were seen which the payload contains but which could not be normalized.
+-- Record that absent products were seen which the payload contains but which could not be normalized.
 update storecrawl.products
 set first_seen_at = least(first_seen_at, %(fetched_at)s),
-    last_seen_at = %(fetched_at)s,
-    seen_sequence = %(sequence)s,
+    absent_from = %(next)s,
     consecutive_misses = %(newer)s,
     availability = case
         when availability = 'removed_from_menu' and %(newer)s < %(threshold)s then 'unknown' else availability
     end
 where store_id = %(store_id)s
     and external_id = any(%(external_ids)s)
-    and seen_sequence < %(sequence)s
+    and absent_from <= %(sequence)s
+
+
+-- name: leave_products
+-- Record the first fetch without products since they were last seen.
+update storecrawl.products
+set absent_from = %(sequence)s
+where id = any(%(ids)s)
 
 
 -- name: count_misses
--- Count the complete payloads since each product was last seen before a payload. The count depends on the
+-- Count the complete payloads since each absent product was last seen. The count depends on the
 -- history alone, so that a second run or another order of payloads has the same result. A product that
 -- reaches the threshold is removed, and its count stays.
 -- returns: id of each product whose count changed, and whether it was removed for it
 with absent as (
-    select id, seen_sequence
+    select id, absent_from
     from storecrawl.products
     where store_id = %(store_id)s
         and availability <> 'removed_from_menu'
-        and seen_sequence < %(sequence)s
+        and absent_from is not null
     order by external_id
     for no key update
 ),
@@ -270,7 +263,7 @@ counted as (
             from storecrawl.payloads
             where store_id = %(store_id)s
                 and complete
-                and sequence > absent.seen_sequence
+                and sequence >= absent.absent_from
         ))::integer as misses
     from absent
 )

@@ -9,16 +9,17 @@ order by listed desc, position, option
 
 
 -- name: upsert_variants
--- Write the options of new and changed products.
+-- Write the options of new and changed products, or add the unknown options of products that show a newer payload.
+-- Callers correct the counted price changes when they write the history.
 insert into storecrawl.variants as known (
     product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
-    quantity, quantity_capped, in_stock, sku, canonical_id, canonical_name, first_seen_at, changed_at
+    quantity, quantity_capped, in_stock, listed, sku, canonical_id, canonical_name, first_seen_at, changed_at
 )
 select
     product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
-    quantity, quantity_capped, in_stock, sku, canonical_id, canonical_name, %(fetched_at)s, %(fetched_at)s
+    quantity, quantity_capped, in_stock, %(listed)s, sku, canonical_id, canonical_name, %(fetched_at)s, %(fetched_at)s
 from jsonb_to_recordset(%(variants)s::jsonb) as variant (
     product_id bigint, option text, option_raw text, position integer,
     weight_value numeric, weight_unit text, dose_mg numeric, pack_count integer,
@@ -46,22 +47,9 @@ set option_raw = excluded.option_raw,
     canonical_id = excluded.canonical_id,
     canonical_name = excluded.canonical_name,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    changed_at = excluded.changed_at,
-    (price_changes, price_changed_at) = (
-        select
-            known.price_changes + price.changed::integer,
-            case when price.changed then excluded.changed_at else known.price_changed_at end
-        from (
-            select (
-                known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents
-            ) is distinct from (
-                excluded.price_rec_cents, excluded.price_med_cents,
-                excluded.special_rec_cents, excluded.special_med_cents
-            ) as changed
-        ) as price
-    )
-where not known.listed
-    or (
+    changed_at = excluded.changed_at
+where %(listed)s
+    and (not known.listed or (
         known.option_raw, known.position, known.weight_value, known.weight_unit,
         known.dose_mg, known.pack_count,
         known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents,
@@ -74,7 +62,7 @@ where not known.listed
         excluded.special_rec_cents, excluded.special_med_cents,
         excluded.quantity, excluded.quantity_capped, excluded.in_stock,
         excluded.sku, excluded.canonical_id, excluded.canonical_name
-    )
+    ))
 
 
 -- name: unlist_variants
