@@ -121,7 +121,7 @@ def take_reading(world: World) -> Reading:
             wal=int(wal),
             full_pages=int(full_pages),
             database=int(_row(connection, "select pg_database_size(current_database()), 0")[0]),
-            files=sum(path.stat().st_blocks * A_BLOCK for path in world.payloads.rglob("*.gz")),
+            files=sum(path.stat().st_blocks * A_BLOCK for path in world.payloads.rglob("*.zst")),
             products=int(_row(connection, "select coalesce(sum(applied_count), 0), 0 from storecrawl.payloads")[0]),
             tables=read_tables(connection),
             samples=read_samples(world.samples),

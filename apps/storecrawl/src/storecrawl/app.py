@@ -94,9 +94,8 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
         DISCOVERY: settings.discover_every,
         "analytics_refresh": settings.analyse_every,
         "orphan_sweep": settings.sweep_every,
+        "payload_expiry": settings.sweep_every,
     }
-    if settings.keep_days is not None or settings.keep_last is not None:
-        every["payload_expiry"] = settings.sweep_every
     for name, seconds in every.items():
         handler = "store_discovery" if name == DISCOVERY else name
         formerly = None if name == handler else handler

@@ -35,8 +35,8 @@ class CrawlSettings:
     values of a field, is held until `confirmations` other fetches lost as much. A store without a menu for
     `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
-    Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
-    `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
+    Retention: payloads, limited to `payload_bytes` when decompressed, expire after `keep_days`, except for the
+    `keep_last` of each store. `sweep_every` is the interval of that check and of
     the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
     checked again after `image_every`, from public addresses and `image_networks`.
 
@@ -62,8 +62,8 @@ class CrawlSettings:
     retry_first: float = 10.0
     lease: float = 60.0
     payload_bytes: int = 100 * 1024 * 1024
-    keep_days: int | None = None
-    keep_last: int | None = None
+    keep_days: int = 30
+    keep_last: int = 10
     sweep_every: float = 24 * 3600.0
     orphan_age: float = 24 * 3600.0
     images: bool = False
@@ -212,7 +212,7 @@ _READERS = {
     "retry_first": _seconds,
     "lease": _seconds,
     "payload_bytes": _number,
-    "keep_days": _number,
+    "keep_days": _limit,
     "keep_last": _number,
     "sweep_every": _seconds,
     "orphan_age": _seconds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
+from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_base, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.roles.crawler import STORE_KEY, Crawler, store_key
 from storecrawl.roles.fetch_archive import FetchArchive
@@ -49,7 +49,8 @@ async def fetch_payload(ctx: Context, crawler: Crawler, store_id: int) -> Cancel
             return Cancel(f"store {store_id} is unknown, disabled, or has no platform id")
         begun = await begin_fetch(tx, store_id)
         newest = await newest_menu(tx, store_id)
-    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest)
+        base = await newest_base(tx, store_id)
+    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest, base=base)
     try:
         menu = await _known_menu(archive)
     except HeldBack:

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from rolecall.web import Mounted, RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu, read_menu
 from storecrawl.catalog.normalize import Menu
-from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.payloads import MENU_RATIO, Limits, OpenedPayload, PayloadStore
 from storecrawl.roles.crawler import Crawler
 from storecrawl.serving.refusals import payload_errors_as_problems
 from storecrawl.upstream import RawPage, read_raw_pages
@@ -47,7 +47,7 @@ class Resources:
 
     @classmethod
     def of(cls, files: PayloadStore) -> Self:
-        small = files.with_limits(Limits(max_bytes=MENU_BYTES))
+        small = files.with_limits(Limits(max_bytes=MENU_BYTES, max_ratio=MENU_RATIO))
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:
