@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -14,6 +13,7 @@ import httpx2
 import msgspec
 import psycopg
 import pytest
+import zstandard
 from psycopg.rows import dict_row
 from storecrawl.app import build_app
 from storecrawl.catalog import apply_menu, find_payload
@@ -137,20 +137,20 @@ class Shop:
     def payload(self, store_id: int, document: object, hour: int = 0, **columns: object) -> int:
         """Write a file and its row; `columns` override the row's true values."""
         raw = document if isinstance(document, bytes) else msgspec.json.encode(document)
-        file = self._file(raw, f"store_{store_id}_1_1_{hour:016x}.json.gz")
+        file = self._file(raw, f"store_{store_id}_1_1_{hour:016x}.json.zst")
         row = {"store_id": store_id, "product_count": 1, "sequence": hour, **file}
         row |= {"fetched_at": START + timedelta(hours=hour), **columns}
         return self._enter("payloads", row)
 
     def raw_menu(self, store_id: int, document: bytes, **columns: object) -> int:
-        file = self._file(document, f"store_{store_id}_1_1_{secrets.token_hex(8)}.raw.gz")
+        file = self._file(document, f"store_{store_id}_1_1_{secrets.token_hex(8)}.raw.zst")
         return self._enter("raw_menus", {"store_id": store_id, "fetched_at": START, **file, **columns})
 
     def refusal(self, store_id: int, payload_id: int, **columns: object) -> int:
         return self._enter("refusals", {"store_id": store_id, "payload_id": payload_id, "record_index": 0, **columns})
 
     def _file(self, content: bytes, name: str) -> dict[str, object]:
-        packed = gzip.compress(content, 1, mtime=0)
+        packed = zstandard.compress(content, 1)
         file = self.root / "2026" / "05" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(packed)

@@ -41,7 +41,7 @@ def test_payloads_are_listed_and_shown(shop: Shop, run_command: Any) -> None:
     shown = json.loads(run_command("payloads", "show", str(ids[1]), "--json")[1])
 
     assert [payload["id"] for payload in listed] == [ids[2], ids[0]]
-    assert (shown["store_id"], shown["storage_path"][-8:]) == (other, ".json.gz")
+    assert (shown["store_id"], shown["storage_path"][-9:]) == (other, ".json.zst")
     assert "products" in run_command("payloads", "list")[1]
     assert "sha256" in run_command("payloads", "show", str(ids[0]))[1]
 

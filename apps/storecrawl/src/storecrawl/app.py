@@ -93,9 +93,8 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
         "analytics_refresh": settings.analyse_every,
         "orphan_sweep": settings.sweep_every,
         "history_upkeep": settings.sweep_every,
+        "payload_expiry": settings.sweep_every,
     }
-    if settings.keep_days is not None or settings.keep_last is not None:
-        every["payload_expiry"] = settings.sweep_every
     for name, seconds in every.items():
         app.schedule(name, name, every=seconds, overlap="skip")
     for platform, (handler, interval) in product(settings.platforms, PLATFORM_SCHEDULES.items()):

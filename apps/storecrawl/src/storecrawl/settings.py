@@ -52,8 +52,8 @@ class CrawlSettings:
     values of a field, is held until `confirmations` other fetches lost as much. A store without a menu for
     `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
-    Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
-    `keep_last` (files per store) is set; either keeps a file. Values that ended more than `history_months` ago leave
+    Retention: payloads, limited to `payload_bytes` when decompressed, expire after `keep_days`, except for the
+    `keep_last` of each store. Values that ended more than `history_months` ago leave
     the histories (0: never). `sweep_every` is the interval of that check and of
     the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
     of at most `image_bytes` are kept, from public addresses and `image_networks`.
@@ -80,8 +80,8 @@ class CrawlSettings:
     retry_first: Seconds = 10.0
     lease: Seconds = 60.0
     payload_bytes: Number = 100 * 1024 * 1024
-    keep_days: Number | None = None
-    keep_last: Number | None = None
+    keep_days: Limit = 30
+    keep_last: Number = 10
     history_months: Limit = 24
     sweep_every: Seconds = 24 * 3600.0
     orphan_age: Seconds = 24 * 3600.0

@@ -83,7 +83,7 @@ def new_payload(connection: psycopg.AsyncConnection) -> Callable[..., Awaitable[
     """Insert a payload fetched `hour` hours after the start; return its id. The hour is also the fetch's number."""
 
     async def make(store_id: int, hour: int, product_count: int = 1, *, sequence: int | None = None) -> int:
-        path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
+        path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.zst"
         return await record_payload(
             connection,
             WrittenPayload(path=path, size_raw=2, size_gz=22, sha256="0" * 64),

@@ -9,14 +9,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from storecrawl.catalog import DifferentPayload, UnknownPayload, begin_fetch, find_payload, record_payload, without_row
+from storecrawl.catalog import DifferentPayload, UnknownPayload, begin_fetch, find_payload, mark_expired, record_payload
+from storecrawl.catalog.stored_files import needed_files, not_needed
 from storecrawl.payloads import WrittenPayload
 
 pytestmark = pytest.mark.asyncio
 
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WRITTEN = WrittenPayload(
-    path="2026/05/01/store_1_41_1_0123456789abcdef.json.gz",
+    path="store_1/0123.json.zst",
     size_raw=1_500_000,
     size_gz=150_000,
     sha256="ab" * 32,
@@ -50,21 +51,21 @@ async def test_row_contains_everything_needed_to_read_the_file(
     assert payload.applied_at is None
 
 
-async def test_file_recorded_twice_has_one_row(
+async def test_fetch_recorded_twice_has_one_row(
     connection: psycopg.AsyncConnection, new_store: NewStore, query: Query
 ) -> None:
     store = await new_store()
 
-    assert await _record(connection, store) == await _record(connection, store)
+    assert await _record(connection, store, sequence=1) == await _record(connection, store, sequence=1)
     assert len(await query("select id from storecrawl.payloads")) == 1
 
 
-async def test_path_belongs_to_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
+async def test_fetch_has_one_document(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
     store = await new_store()
-    await _record(connection, store)
+    await _record(connection, store, sequence=1)
 
     with pytest.raises(DifferentPayload):
-        await _record(connection, store, replace(WRITTEN, sha256="cd" * 32))
+        await _record(connection, store, replace(WRITTEN, sha256="cd" * 32), sequence=1)
 
 
 async def test_recording_a_payload_updates_the_newest_fetch_of_the_store(
@@ -88,10 +89,31 @@ async def test_path_outside_the_root_is_rejected(
         await _record(connection, store, replace(WRITTEN, path=path))
 
 
-async def test_path_without_a_row_is_reported(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
-    await _record(connection, await new_store())
+async def test_base_of_a_kept_file_is_needed(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
+    store = await new_store()
+    await _record(connection, store, replace(WRITTEN, base_path="base"))
 
-    assert await without_row(connection, [WRITTEN.path, "another"]) == ["another"]
+    assert await needed_files(connection, [store]) == {WRITTEN.path, "base"}
+
+
+async def test_file_is_needed_until_its_last_payload_expires(
+    connection: psycopg.AsyncConnection, new_store: NewStore
+) -> None:
+    store = await new_store()
+    first, second = [await _record(connection, store) for _ in range(2)]
+
+    await mark_expired(connection, [first])
+    assert await needed_files(connection, [store]) == {WRITTEN.path}
+    await mark_expired(connection, [second])
+    assert await needed_files(connection, [store]) == set()
+
+
+async def test_file_that_no_row_needs_is_reported(connection: psycopg.AsyncConnection, new_store: NewStore) -> None:
+    store = await new_store()
+    stored, orphan = (f"store_{store}/{letter * 64}.json.zst" for letter in "ab")
+    await _record(connection, store, replace(WRITTEN, path=stored))
+
+    assert sorted(await not_needed(connection, [stored, orphan, "tmp.1"])) == [orphan, "tmp.1"]
 
 
 async def test_unknown_payload_is_reported(connection: psycopg.AsyncConnection) -> None:

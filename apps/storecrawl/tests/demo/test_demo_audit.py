@@ -53,7 +53,7 @@ def test_complete_cycle_misses_nothing(tmp_path: Path) -> None:
         ({}, {"unapplied_payloads": 1}, "1 payloads were not turned into products"),
         ({"variants": 0}, {}, "9 products with 0 variants were found"),
         ({}, {"snapshots": 8}, "there are 8 snapshots, the payloads contain 9 products"),
-        ({}, {"paths": ["2026/a.json.gz"]}, "1 payload files are missing, the first of them is 2026/a.json.gz"),
+        ({}, {"paths": ["2026/a.json.zst"]}, "1 payload files are missing, the first of them is 2026/a.json.zst"),
         ({"tasks": {"pending": 3}}, {}, "3 tasks are still open"),
         ({"tasks": {"failed": 1}}, {"failure": "payload_fetch 4: HTTP 502"},
          "1 tasks failed, the first of them was payload_fetch 4: HTTP 502"),

@@ -99,7 +99,7 @@ class Market:
         self, connection: psycopg.AsyncConnection[Any], store_id: int, hour: int, products: Mapping[str, Any]
     ) -> None:
         fetched_at = START + timedelta(hours=hour)
-        path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.gz"
+        path = f"2026/05/01/store_{store_id}_1_1_{secrets.token_hex(8)}.json.zst"
         written = WrittenPayload(path=path, size_raw=2, size_gz=22, sha256="0" * 64)
         payload_id = await record_payload(
             connection, written, store_id=store_id, task_id=1, fetched_at=fetched_at, product_count=len(products)

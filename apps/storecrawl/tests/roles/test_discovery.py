@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import os
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
 from storecrawl.platforms.settings import PlatformSettings
 
+from apps.storecrawl.tests.payload_files import document_of
 from rolecall import NewTask, WorkerOptions
 from rolecall.testing import working
 
@@ -60,7 +60,7 @@ async def test_raw_responses_are_stored_as_files(crawl: Any) -> None:
     assert (kinds.count("cities"), kinds.count("stores")) == (3, crawl.value("select count(*) from storecrawl.cities"))
     root = crawl.settings.data_dir / "payloads"
     for kind, subject, count, path, sha256, size in rows:
-        raw = gzip.decompress((root / path).read_bytes())
+        raw = document_of(root, path)
         assert (hashlib.sha256(raw).hexdigest(), len(raw)) == (sha256, size)
         document = msgspec.json.decode(raw)
         assert (document["kind"], document["subject"], len(document["records"])) == (kind, subject, count)

@@ -61,13 +61,14 @@ def keeper(shop: Shop, tmp_path: Path, database: str, connection: psycopg.Connec
     return Keeper(shop, tmp_path, database, connection)
 
 
-async def test_everything_is_kept_permanently_without_a_policy(keeper: Keeper) -> None:
-    store = keeper.shop.store()
-    payloads = [keeper.payload(store, age) for age in (90_000, 50, 2, 1)]
+async def test_month_and_ten_payloads_are_kept_by_default(keeper: Keeper) -> None:
+    first, second = (keeper.shop.store() for _ in range(2))
+    quiet = [keeper.payload(first, age) for age in range(1_011, 1_000, -1)]
+    busy = [keeper.payload(second, age) for age in (30 * 24 + 1, *range(30 * 24 - 1, 30 * 24 - 12, -1))]
 
     await keeper.expire()
 
-    assert keeper.stored_payloads() == payloads
+    assert keeper.stored_payloads() == [*quiet[1:], *busy[1:]]
 
 
 async def test_newest_payloads_of_each_store_are_kept(keeper: Keeper) -> None:
@@ -75,7 +76,7 @@ async def test_newest_payloads_of_each_store_are_kept(keeper: Keeper) -> None:
     one = [keeper.payload(first, age) for age in (5, 4, 3, 2)]
     other = [keeper.payload(second, age) for age in (9, 8, 7)]
 
-    await keeper.expire(keep_last=3)
+    await keeper.expire(keep_days=0, keep_last=3)
 
     assert keeper.stored_payloads() == [*one[1:], *other]
 
@@ -84,7 +85,7 @@ async def test_payloads_older_than_the_kept_days_expire(keeper: Keeper) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (49, 47, 3, 2)]
 
-    await keeper.expire(keep_days=2)
+    await keeper.expire(keep_days=2, keep_last=1)
 
     assert keeper.stored_payloads() == payloads[1:]
 
@@ -113,7 +114,7 @@ async def test_unapplied_payload_is_kept(keeper: Keeper) -> None:
     unapplied = keeper.payload(store, 9_000, applied=False)
     newest = [keeper.payload(store, age) for age in (2, 1)]
 
-    await keeper.expire(keep_last=1)
+    await keeper.expire(keep_days=0, keep_last=1)
 
     assert keeper.stored_payloads() == [unapplied, *newest]
 
@@ -124,7 +125,7 @@ async def test_payload_of_an_open_task_is_kept(keeper: Keeper) -> None:
     later = datetime.now(UTC) + timedelta(hours=1)
     replay = NewTask(handler="product_refresh", payload={"payload_id": payloads[0]}, scheduled_for=later)
 
-    await keeper.expire(replay, keep_last=2)
+    await keeper.expire(replay, keep_days=0, keep_last=2)
 
     assert keeper.stored_payloads() == [payloads[0], *payloads[2:]]
 
@@ -135,7 +136,7 @@ async def test_already_deleted_file_is_marked(keeper: Keeper) -> None:
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
     keeper.shop.file_of(payloads[0]).unlink()
 
-    await keeper.expire(keep_last=1)
+    await keeper.expire(keep_days=0, keep_last=1)
 
     assert keeper.stored_payloads() == payloads[1:]
 
@@ -145,7 +146,7 @@ async def test_expired_payload_is_reported_as_gone_with_the_reason(
 ) -> None:
     store = keeper.shop.store()
     payloads = [keeper.payload(store, age) for age in (3, 2, 1)]
-    await keeper.expire(keep_last=1)
+    await keeper.expire(keep_days=0, keep_last=1)
 
     answer = await http.get(f"/api/payloads/{payloads[0]}/data")
 
@@ -167,6 +168,6 @@ async def test_files_in_a_bucket_expire_too(
             (f"old/{age}",),
         )
 
-    await keeper.expire(keep_last=1, store=bucket_url)  # type: ignore[arg-type]  # in addition to the policy
+    await keeper.expire(keep_days=0, keep_last=1, store=bucket_url)  # type: ignore[arg-type]  # in addition to the policy
 
     assert sorted(each.path for each in storage.list()) == ["old/1", "old/2"]

@@ -44,7 +44,7 @@ async def test_second_discovery_finds_nothing_new(crawled: Any) -> None:
 def test_every_payload_row_has_its_file_and_its_task(crawled: Any) -> None:
     rows = crawled.rows("select storage_path, size_gz, task_id from storecrawl.payloads")
     root = crawled.settings.data_dir / "payloads"
-    files = {path.relative_to(root).as_posix(): path for path in root.rglob("store_*.json.gz")}
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("store_*/*.json.zst")}
     assert {path for path, _, _ in rows} == set(files)
     assert all(files[path].stat().st_size == size for path, size, _ in rows)
     assert crawled.value("select count(*) from storecrawl.payloads join rolecall.all_tasks t on t.id = task_id") == 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
 from apps.storecrawl.tests.menu_server import STORE, MenuServer, menu_server, page, product
+from apps.storecrawl.tests.payload_files import document_of
 from rolecall import NewTask
 from tests.web.doors import unguarded
 
@@ -54,7 +54,7 @@ def single(settings: CrawlSettings, database: str, connection: psycopg.Connectio
 def raw_pages(crawl: Crawl, where: str = "true") -> dict[int, list[RawPage]]:
     rows = crawl.rows(f"select store_id, storage_path from storecrawl.raw_menus where {where} order by id")
     root = crawl.settings.data_dir / "payloads"
-    return {store: list(read_raw_pages([gzip.decompress((root / path).read_bytes())])) for store, path in rows}
+    return {store: list(read_raw_pages([document_of(root, path)])) for store, path in rows}
 
 
 def test_every_payload_document_can_be_rebuilt_from_its_raw_responses(crawled: Crawl) -> None:
@@ -66,7 +66,7 @@ def test_every_payload_document_can_be_rebuilt_from_its_raw_responses(crawled: C
     assert len(rows) == 5
     answers, root = raw_pages(crawled), crawled.settings.data_dir / "payloads"
     for store, platform_id, path in rows:
-        document = msgspec.json.decode(gzip.decompress((root / path).read_bytes()))
+        document = msgspec.json.decode(document_of(root, path))
         again = msgspec.json.decode(msgspec.json.encode(menu_of(platform_id, 100, answers[store]).document()))
         assert again == document
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from storecrawl.platforms.dutchie import client, menu_of
 from storecrawl.platforms.raw_pages import read_raw_pages
 from storecrawl.roles import product_refresh
 
+from apps.storecrawl.tests.payload_files import document_of
 from rolecall import NewTask
 
 from .conftest import Crawl
@@ -56,11 +56,24 @@ async def test_cycle_without_changes_parses_and_normalizes_nothing(crawl: Crawl,
     assert crawl.rows("select count(*) from storecrawl.payloads where repeats is not null") == [(5,)]
 
 
-async def test_repeats_have_complete_files_of_their_own(crawled: Crawl) -> None:
-    """The retention policy removes the files of each fetch independently."""
+async def test_unchanged_menu_writes_no_file(crawled: Crawl) -> None:
+    before = stored_files(crawled)
+
     await crawled.run(*FETCH_ALL)
 
-    assert len({path for _, _, *paths, _, _ in crawled.rows(KEPT) for path in paths}) == 20
+    assert stored_files(crawled) == before
+    assert len(crawled.rows(KEPT)) == 10
+    assert list(find_differences(crawled)) == []
+
+
+async def test_changed_menu_is_stored_as_a_small_difference(crawled: Crawl, upstream: LocalUpstream) -> None:
+    before = stored_files(crawled)
+    upstream.advance()
+
+    await crawled.run(*FETCH_ALL)
+
+    written = {path: size for path, size in stored_files(crawled).items() if path not in before}
+    assert 0 < sum(written.values()) < 0.2 * sum(before.values())
     assert list(find_differences(crawled)) == []
 
 
@@ -81,7 +94,7 @@ async def test_document_that_cannot_be_copied_is_rebuilt_from_the_raw_responses(
     for _, _, path, *_ in crawled.rows(KEPT):
         (root / path).unlink()
         if damage == "damaged":
-            (root / path).write_bytes(gzip.compress(b"{}"))
+            (root / path).write_bytes(b"damaged")
 
     await crawled.run(*FETCH_ALL)
 
@@ -89,18 +102,23 @@ async def test_document_that_cannot_be_copied_is_rebuilt_from_the_raw_responses(
     assert documents(crawled, first=5) == before
 
 
+def stored_files(crawl: Crawl) -> dict[str, int]:
+    root = crawl.settings.data_dir / "payloads"
+    return {str(path): path.stat().st_size for path in root.rglob("store_*/*") if path.is_file()}
+
+
 def documents(crawl: Crawl, first: int = 0) -> list[bytes]:
     root = crawl.settings.data_dir / "payloads"
     rows = sorted(crawl.rows(KEPT)[first:], key=lambda row: row[0])
-    return [gzip.decompress((root / path).read_bytes()) for _, _, path, *_ in rows]
+    return [document_of(root, path) for _, _, path, *_ in rows]
 
 
 def find_differences(crawl: Crawl) -> Iterator[str]:
     """Return payloads whose document, size or product count does not match their responses."""
     root = crawl.settings.data_dir / "payloads"
     for _, platform_id, path, raw_path, count, size in crawl.rows(KEPT):
-        answers = read_raw_pages([gzip.decompress((root / raw_path).read_bytes())])
+        answers = read_raw_pages([document_of(root, raw_path)])
         menu = menu_of(platform_id, 100, answers)
-        document = gzip.decompress((root / path).read_bytes())
+        document = document_of(root, path)
         if (msgspec.json.encode(menu.document()), len(menu.products), len(document)) != (document, count, size):
             yield path

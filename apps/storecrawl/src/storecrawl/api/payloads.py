@@ -22,7 +22,7 @@ from rolecall.web import (
     refuses,
     with_items,
 )
-from storecrawl.api.documents import DocumentResponse, accepts_gzip
+from storecrawl.api.documents import DocumentResponse, coding_for
 from storecrawl.catalog import StoredPayload, latest_payload, list_payloads
 from storecrawl.roles.payload_fetch import replay_task
 from storecrawl.serving.lookup import payload_of, store_of
@@ -107,12 +107,12 @@ async def data(
     _: Reads,
     accept_encoding: Annotated[str, Header()] = "",
 ) -> Response:
-    """Return the fetched document, verified against its checksum; as stored gzip for clients that accept it.
+    """Return the fetched document, verified against its checksum; as zstd or gzip for clients that accept it.
 
     410 if the file expired or is missing, 409 if it was modified, 503 while the storage is unavailable.
     """
     payload = await payload_of(connects, payload_id)
-    return DocumentResponse(payload, await resources.open(payload), packed=accepts_gzip(accept_encoding))
+    return DocumentResponse(payload, await resources.open(payload), coding=coding_for(accept_encoding))
 
 
 @router.post(

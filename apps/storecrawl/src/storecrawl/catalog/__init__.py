@@ -63,7 +63,6 @@ from storecrawl.catalog.payloads import (
     mark_expired,
     payloads_to_compare,
     record_payload,
-    without_row,
 )
 from storecrawl.catalog.plausibility import Plausibility
 from storecrawl.catalog.products import (
@@ -89,6 +88,7 @@ from storecrawl.catalog.raw_menus import (
     find_raw_menu,
     list_raw_menus,
     mark_raw_expired,
+    newest_base,
     newest_menu,
     record_raw_menu,
     refused_beyond,
@@ -219,6 +219,7 @@ __all__ = [
     "mark_expired",
     "mark_raw_expired",
     "merge_statistics",
+    "newest_base",
     "newest_menu",
     "note_images",
     "open_payload",
@@ -251,5 +252,4 @@ __all__ = [
     "take_changes",
     "unpacked_menu",
     "without_image",
-    "without_row",
 ]

@@ -91,11 +91,12 @@ class NoPayload(CatalogError):
 
 
 class DifferentPayload(CatalogError):
-    """The row with the same path belongs to another document."""
+    """The fetch already has another payload."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"the path {path!r} belongs to another crawl payload")
-        self.path = path
+    def __init__(self, store_id: int, sequence: int) -> None:
+        super().__init__(f"fetch {sequence} of store {store_id} already has another crawl payload")
+        self.store_id = store_id
+        self.sequence = sequence
 
 
 class HeldMenu(CatalogError):

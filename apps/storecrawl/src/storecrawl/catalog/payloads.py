@@ -62,15 +62,16 @@ async def record_payload(  # sizes: the columns of a row
     product_count: int,
     sequence: int | None = None,
 ) -> int:
-    """Record a written file and the fetch of its store; return the payload's id.
+    """Record a stored file and the fetch of its store; return the payload's id.
 
-    `sequence` is the number that the fetch got when it began, by default the next one. The same file returns the same
-    id again. Raises DifferentPayload if another payload has its path.
+    `sequence` is the number that the fetch got when it began, by default the next one. The same document of
+    the same fetch returns the same id again. Raises DifferentPayload if the fetch has another payload.
     """
     if sequence is None:
         sequence = (await begin_fetch(connection, store_id)).sequence
     parameters = {
         "path": written.path,
+        "base_path": written.base_path,
         "size_raw": written.size_raw,
         "size_gz": written.size_gz,
         "sha256": written.sha256,
@@ -82,7 +83,7 @@ async def record_payload(  # sizes: the columns of a row
     }
     ids = await fetch(connection, PAYLOADS.record_payload, parameters, scalar_row)
     if not ids:
-        raise DifferentPayload(written.path)
+        raise DifferentPayload(store_id, sequence)
     return int(ids[0])
 
 
@@ -92,11 +93,6 @@ async def find_payload(connection: Connection, payload_id: int) -> StoredPayload
     if not rows:
         raise UnknownPayload(payload_id)
     return rows[0]
-
-
-async def without_row(connection: Connection, paths: Sequence[str]) -> list[str]:
-    """Return the paths that no row names."""
-    return await fetch(connection, PAYLOADS.paths_without_payload, {"paths": list(paths)}, scalar_row)
 
 
 async def list_payloads(
@@ -138,26 +134,24 @@ async def payloads_to_compare(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The retention policy: files fetched at `before` or later are kept, and the `newest` ones of each store."""
+    """The retention policy: payloads fetched at `before` or later are kept, and the `newest` of each store."""
 
-    before: datetime | None
+    before: datetime
     newest: int = NEWEST_KEPT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirablePayload:
-    """A payload whose files may be removed: its document and its raw menu."""
+    """A payload whose files may be given up: its document and its raw menu."""
 
     id: int
-    paths: tuple[str, ...]
+    store_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     store_id: int
     id: int | None
-    storage_path: str | None
-    raw_path: str | None
 
 
 async def expirable_payloads(
@@ -171,16 +165,12 @@ async def expirable_payloads(
         "before": retention.before,
     }
     rows = await fetch(connection, PAYLOADS.expirable_payloads, parameters, class_row(_Row))
-    found = [
-        ExpirablePayload(id=row.id, paths=tuple(filter(None, (row.storage_path, row.raw_path))))
-        for row in rows
-        if row.id is not None and row.storage_path is not None
-    ]
+    found = [ExpirablePayload(id=row.id, store_id=row.store_id) for row in rows if row.id is not None]
     return found, rows[-1].store_id if rows else None
 
 
 async def mark_expired(connection: Connection, payload_ids: Sequence[int]) -> int:
-    """Record that the files of these payloads were removed; return how many rows changed."""
+    """Give up the files of these payloads and of their raw menus; return how many rows changed."""
     return await execute(connection, PAYLOADS.mark_expired, {"ids": list(payload_ids)})
 
 

@@ -62,14 +62,6 @@ class NewestMenu:
     product_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpirableRaw:
-    """A raw menu whose file may be removed."""
-
-    id: int
-    storage_path: str
-
-
 async def record_raw_menu(
     connection: Connection,
     written: WrittenPayload,
@@ -78,9 +70,10 @@ async def record_raw_menu(
     payload_id: int | None = None,
     problem: str | None = None,
 ) -> int:
-    """Record a written file with its payload, or with the reason why there is none; return the raw menu's id."""
+    """Record a stored file with its payload, or with the reason why there is none; return the raw menu's id."""
     parameters = {
         "path": written.path,
+        "base_path": written.base_path,
         "size_raw": written.size_raw,
         "size_gz": written.size_gz,
         "sha256": written.sha256,
@@ -101,6 +94,12 @@ async def newest_menu(connection: Connection, store_id: int) -> NewestMenu | Non
     return found[0] if found else None
 
 
+async def newest_base(connection: Connection, store_id: int) -> str | None:
+    """Return the path of the full file of which a store's next raw menu can be a delta; None if there is none."""
+    found = await fetch(connection, RAW_MENUS.newest_base, {"store_id": store_id}, scalar_row)
+    return str(found[0]) if found else None
+
+
 async def list_raw_menus(
     connection: Connection, *, store_id: int | None = None, refused: bool = False, before: int | None = None,
     limit: int = 50,
@@ -118,12 +117,12 @@ async def find_raw_menu(connection: Connection, raw_menu_id: int) -> RawMenu:
     raise UnknownRawMenu(raw_menu_id)
 
 
-async def refused_beyond(connection: Connection, store_id: int) -> list[ExpirableRaw]:
-    """Return a store's raw menus without a payload whose file exists, except for the newest few."""
+async def refused_beyond(connection: Connection, store_id: int) -> list[int]:
+    """Return the ids of a store's raw menus without a payload whose file exists, except for the newest few."""
     parameters = {"store_id": store_id, "newest": REFUSED_KEPT}
-    return await fetch(connection, RAW_MENUS.refused_beyond, parameters, class_row(ExpirableRaw))
+    return await fetch(connection, RAW_MENUS.refused_beyond, parameters, scalar_row)
 
 
 async def mark_raw_expired(connection: Connection, ids: Sequence[int]) -> None:
-    """Record that the files of these raw menus were removed."""
+    """Give up the files of these raw menus: the rows no longer need them."""
     await execute(connection, RAW_MENUS.mark_raw_expired, {"ids": list(ids)})

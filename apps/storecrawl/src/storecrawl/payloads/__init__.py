@@ -1,8 +1,9 @@
-"""Crawl payload files: fetched documents, gzipped, each complete and checksummed or not visible.
+"""Crawl payload files: fetched documents, compressed, each complete and checksummed or not visible.
 
-A file is durably in its storage (a folder or a bucket) before a row names it; its name only consists of
-numbers. Readers decompress within limits and compare the checksum. A file without a row is harmless and is
-removed after a day.
+The name of a file is the checksum of its document, so that equal documents of a store share one file. A
+document that resembles an earlier one is stored as the difference to it. A file is durably in its storage (a
+folder or a bucket) before a row names it. Readers decompress within limits and compare the checksum. A file
+that no row needs is harmless and is removed after a day.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from storecrawl.payloads.errors import (
     PayloadTooLarge,
     PayloadUnreachable,
 )
+from storecrawl.payloads.names import store_of_path
 from storecrawl.payloads.opened import OpenedPayload
-from storecrawl.payloads.store import PayloadStore, WrittenPayload
+from storecrawl.payloads.packing import Base
+from storecrawl.payloads.store import MENU_RATIO, PayloadStore, WrittenPayload
 from storecrawl.storage.gunzip import Limits
 
 __all__ = [
+    "MENU_RATIO",
+    "Base",
     "Limits",
     "OpenedPayload",
     "PayloadBomb",
@@ -34,4 +39,5 @@ __all__ = [
     "PayloadTooLarge",
     "PayloadUnreachable",
     "WrittenPayload",
+    "store_of_path",
 ]

@@ -1,9 +1,9 @@
-"""An open crawl payload file: verified completely, then read in chunks, compressed or not."""
+"""An open crawl payload file: verified completely, then read in chunks."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
@@ -17,6 +17,7 @@ from storecrawl.payloads.errors import (
     PayloadTooLarge,
     PayloadUnreachable,
 )
+from storecrawl.payloads.packing import NotPacked, read_head, unpack
 from storecrawl.storage import (
     ObjectDamaged,
     ObjectMissing,
@@ -24,10 +25,9 @@ from storecrawl.storage import (
     OpenedObject,
     StorageError,
 )
-from storecrawl.storage.gunzip import GzipBomb, GzipDamaged, GzipError, GzipTooLarge, Limits, gunzip
+from storecrawl.storage.gunzip import GzipBomb, GzipError, GzipTooLarge, Limits
 
-GZIP_MEANINGS: Final[Mapping[type[GzipError], type[PayloadError]]] = {
-    GzipDamaged: PayloadCorrupt,
+LIMIT_MEANINGS: Final[Mapping[type[GzipError], type[PayloadError]]] = {
     GzipTooLarge: PayloadTooLarge,
     GzipBomb: PayloadBomb,
 }
@@ -41,14 +41,27 @@ STORAGE_MEANINGS: Final[Mapping[type[StorageError], type[PayloadError]]] = {
 class OpenedPayload:
     """An open file and its row's data; close it, or use it in a `with` block.
 
-    Only one chunk is in memory at a time. Methods block, and each starts at the file's beginning.
+    One chunk and the document of the file's base are in memory at a time. Methods block, and each starts at the
+    file's beginning. `load_base` returns the document of a base by its path.
     """
 
-    def __init__(self, opened: OpenedObject, path: str, limits: Limits, *, sha256: str, size_raw: int) -> None:
+    def __init__(
+        self,
+        opened: OpenedObject,
+        path: str,
+        limits: Limits,
+        *,
+        sha256: str,
+        size_raw: int,
+        load_base: Callable[[str], bytes],
+    ) -> None:
         self._opened = opened
         self._path = path
         self._limits = limits
         self._sha256 = sha256.lower()
+        self._load_base = load_base
+        self._base: bytes | None = None
+        self.base_path: str | None = None
         self.size_raw = size_raw
         self.size_gz = opened.size
 
@@ -67,7 +80,7 @@ class OpenedPayload:
         """Yield the document. Raises PayloadCorrupt, after the last chunk at the latest, if it was modified."""
         digest, size = hashlib.sha256(), 0
         with storage_errors_as_payload_errors():
-            for piece in unpack(self._opened, self._path, self._limits, expected=self.size_raw):
+            for piece in self._unpacked():
                 digest.update(piece)
                 size += len(piece)
                 yield piece
@@ -76,39 +89,38 @@ class OpenedPayload:
         if digest.hexdigest() != self._sha256:
             raise PayloadCorrupt(self._path, "its checksum differs from that of the written document")
 
-    def packed_bytes(self) -> Iterator[bytes]:
-        """Yield the file as stored: gzip, unverified."""
-        with storage_errors_as_payload_errors():
-            yield from self._opened.pieces()
-
     def prove(self) -> None:
-        """Read the document to its end; raises like `document`."""
+        """Read the document to its end, and `base_path` with it; raises like `document`."""
         for _ in self.document():
             pass
 
-
-def unpack(opened: OpenedObject, path: str, limits: Limits, expected: int | None = None) -> Iterator[bytes]:
-    """Yield the content of an open file from its beginning, in chunks.
-
-    Raises PayloadTooLarge or PayloadBomb beyond the limits, and PayloadCorrupt for a damaged file or more than
-    `expected` bytes, before the offending chunk is yielded.
-    """
-    size = 0
-    with gzip_errors_as_payload_errors(path):
-        for piece in gunzip(opened.pieces(), opened.size, limits):
-            size += len(piece)
-            if expected is not None and size > expected:
-                raise PayloadCorrupt(path, f"it decompresses to more than the {expected} written bytes")
-            yield piece
+    def _unpacked(self) -> Iterator[bytes]:
+        """Yield the content; nothing beyond the limits or the size of the row."""
+        size = 0
+        with format_errors_as_payload_errors(self._path):
+            self.base_path, rest = read_head(self._opened.pieces())
+            if self.base_path is not None and self._base is None:
+                self._base = self._load_base(self.base_path)
+            source = self._opened.size + len(self._base or b"")
+            for piece in unpack(rest, self._base):
+                size += len(piece)
+                self._limits.check(size, source)
+                if size > self.size_raw:
+                    raise PayloadCorrupt(
+                        self._path, f"it decompresses to more than the {self.size_raw} written bytes"
+                    )
+                yield piece
 
 
 @contextmanager
-def gzip_errors_as_payload_errors(path: str) -> Iterator[None]:
-    """Convert GzipError to PayloadError."""
+def format_errors_as_payload_errors(path: str) -> Iterator[None]:
+    """Convert NotPacked, and the errors of limits, to PayloadError."""
     try:
         yield
+    except NotPacked as error:
+        raise PayloadCorrupt(path, str(error)) from None
     except GzipError as error:
-        raise GZIP_MEANINGS[type(error)](path, error.reason) from None
+        raise LIMIT_MEANINGS[type(error)](path, error.reason) from None
 
 
 @contextmanager

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import re
-import secrets
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from storecrawl.payloads.errors import PayloadTooLarge
-from storecrawl.payloads.opened import OpenedPayload, gzip_errors_as_payload_errors, storage_errors_as_payload_errors
-from storecrawl.storage import Storage, old_objects
+from storecrawl.payloads.errors import (
+    PayloadCorrupt,
+    PayloadError,
+    PayloadMissing,
+    PayloadTooLarge,
+    PayloadUnreachable,
+)
+from storecrawl.payloads.names import Kind, answer_path, content_path, is_payload_name, sha256_of_path
+from storecrawl.payloads.opened import (
+    OpenedPayload,
+    format_errors_as_payload_errors,
+    storage_errors_as_payload_errors,
+)
+from storecrawl.payloads.packing import MOST_OF_A_DELTA, Base, pack, read_head, unpack
+from storecrawl.storage import ObjectExists, OpenedObject, Storage, old_objects
 from storecrawl.storage.gunzip import Limits
 
-try:
-    from isal import igzip
-except ImportError:
-    _FASTER = None
-else:
-    _FASTER = igzip.compress
+log = logging.getLogger(__name__)
 
-LEVEL = 6
-FASTER_LEVEL = 3
+# The highest ratio of a menu's document to its file, or to its file and its base.
+MENU_RATIO = 1_000
 RAW_TIMES = 4
-# Responses of untrusted servers may be arbitrarily repetitive and are stored anyway: gzip has no higher
+# Responses of untrusted servers may be arbitrarily repetitive and are stored anyway: zstd has no higher
 # ratio.
-ANY_RATIO = 1_100
-PAYLOAD_NAME = re.compile(r"(?:store_[0-9]+|discovery)_[0-9]+_[0-9]+_[0-9a-f]{16}\.(?:json|raw)\.gz")
+ANY_RATIO = 200_000
+# A delta must be smaller than this part of its base's file. Deltas grow with the distance to the base, so that a
+# full file is due from time to time.
+FULL_SHARE = 4
 
 
 def utc_now() -> datetime:
@@ -39,12 +46,16 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPayload:
-    """A written file, for its row; sizes are in bytes, the checksum is of the decompressed document."""
+    """A stored file, for its row; sizes are in bytes, the checksum is of the decompressed document.
+
+    `size_gz` is the size of the file. A delta cannot be read without the file at `base_path`.
+    """
 
     path: str
     size_raw: int
     size_gz: int
     sha256: str
+    base_path: str | None = None
 
 
 class PayloadStore:
@@ -60,47 +71,54 @@ class PayloadStore:
         self, storage: Storage, *, limits: Limits | None = None, clock: Callable[[], datetime] = utc_now
     ) -> None:
         self._storage = storage
-        self._limits = limits or Limits()
+        self._limits = limits or Limits(max_ratio=MENU_RATIO)
         self._clock = clock
 
     def with_limits(self, limits: Limits) -> Self:
         """Return the same files with other limits for reading."""
         return type(self)(self._storage, limits=limits, clock=self._clock)
 
-    def write(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write a document under a new name; when this returns, the file is complete and survives a crash.
+    def with_raw_limits(self) -> Self:
+        """Return the same files with the limits of raw menus, which contain a product once per list and mode."""
+        limits = replace(self._limits, max_bytes=RAW_TIMES * self._limits.max_bytes, max_ratio=ANY_RATIO)
+        return self.with_limits(limits)
 
-        Raises PayloadTooLarge or PayloadBomb for a document that readers would reject, and PayloadUnreachable.
+    def write(
+        self, store_id: int, document: bytes, *, task_id: int, attempt: int, base: str | None = None
+    ) -> WrittenPayload:
+        """Store a document under its checksum; when this returns, the file is complete and survives a crash.
+
+        An existing file with the same document is verified and used. A new one is a delta if that is much smaller:
+        the difference to the full file at the path `base`, if that can be read. Task and attempt are named in the
+        warning about a damaged file that is replaced. Raises PayloadTooLarge or PayloadBomb for a document that
+        readers would reject, and PayloadUnreachable.
         """
-        return self._write(payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC)), document)
+        return self._write(store_id, document, "json", base, f"task {task_id}, attempt {attempt}")
+
+    def write_raw(
+        self, store_id: int, document: bytes, *, task_id: int, attempt: int, base: str | None = None
+    ) -> WrittenPayload:
+        """Write the responses of which a payload is made, like `write`, with higher limits."""
+        origin = f"task {task_id}, attempt {attempt}"
+        return self.with_raw_limits()._write(store_id, document, "raw", base, origin)  # noqa: SLF001 - the same class
 
     def write_again(
         self, store_id: int, path: str, sha256: str, size_raw: int, *, task_id: int, attempt: int
     ) -> WrittenPayload:  # sizes: its owner, and the columns of the earlier row
-        """Copy the document of a row to a new name, like `write`. Raises PayloadError."""
+        """Verify the file of an earlier row for another row. Raises PayloadError.
+
+        A file that is not named by its checksum is written again.
+        """
         with self.open(path, sha256, size_raw) as opened:
-            packed = b"".join(opened.packed_bytes())
-        again = payload_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
-        with storage_errors_as_payload_errors():
-            self._storage.put(again, packed)
-        return WrittenPayload(path=again, size_raw=size_raw, size_gz=len(packed), sha256=sha256)
-
-    def write_raw(self, store_id: int, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write the responses of which a payload is made, like `write`, with higher limits."""
-        path = raw_path(store_id, task_id, attempt, self._clock().astimezone(UTC))
-        return self._write(path, document, self._raw_limits)
-
-    def with_raw_limits(self) -> Self:
-        """Return the same files with the limits of raw menus, which contain a product once per list and mode."""
-        return self.with_limits(self._raw_limits)
-
-    @property
-    def _raw_limits(self) -> Limits:
-        return replace(self._limits, max_bytes=RAW_TIMES * self._limits.max_bytes, max_ratio=ANY_RATIO)
+            if path == content_path(store_id, sha256, "json"):
+                return _written(path, opened, sha256)
+            document = b"".join(opened.document())
+        return self.write(store_id, document, task_id=task_id, attempt=attempt)
 
     def write_answer(self, document: bytes, *, task_id: int, attempt: int) -> WrittenPayload:
-        """Write a response to discovery, like `write`."""
-        return self._write(answer_path(task_id, attempt, self._clock().astimezone(UTC)), document)
+        """Write a response to discovery under a new name, with the same guarantees as `write`."""
+        path = answer_path(task_id, attempt, self._clock().astimezone(UTC))
+        return self._put(path, document, hashlib.sha256(document).hexdigest())
 
     def read(self, path: str, sha256: str, size_raw: int) -> bytes:
         """Return the verified document of a row. Raises PayloadError."""
@@ -128,7 +146,7 @@ class PayloadStore:
             return self._storage.exists(path)
 
     def old_files(self, older_than: timedelta) -> Iterator[list[str]]:
-        """Yield paths of our files older than `older_than`, in batches: those without a row are orphans.
+        """Yield paths of our files older than `older_than`, in batches: those that no row needs are orphans.
 
         The age protects a file whose row is being written.
         """
@@ -141,17 +159,42 @@ class PayloadStore:
             for path in paths:
                 self._storage.delete(path)
 
-    def _write(self, path: str, document: bytes, limits: Limits | None = None) -> WrittenPayload:
-        packed = _pack(document)
-        with gzip_errors_as_payload_errors(path):
-            (limits or self._limits).check(len(document), len(packed))
+    def _write(  # sizes: a document, its place, and the two that make a delta of it
+        self, store_id: int, document: bytes, kind: Kind, base_path: str | None, origin: str
+    ) -> WrittenPayload:
+        sha256 = hashlib.sha256(document).hexdigest()
+        path = content_path(store_id, sha256, kind)
+        try:
+            return self._existing(path, sha256, len(document))
+        except PayloadMissing:
+            pass
+        except PayloadUnreachable:
+            raise
+        except PayloadError as trouble:
+            log.warning("The damaged file is replaced (%s): %s", origin, trouble)
+            self.remove([path])
+        return self._put(path, document, sha256, self._usable_base(base_path))
+
+    def _existing(self, path: str, sha256: str, size_raw: int) -> WrittenPayload:
+        with self.open(path, sha256, size_raw) as opened:
+            return _written(path, opened, sha256)
+
+    def _put(self, path: str, document: bytes, sha256: str, base: Base | None = None) -> WrittenPayload:
+        """Write a new file, or use that of another writer that was faster; raises like `write`."""
+        packed, base = _smaller(document, base)
+        with format_errors_as_payload_errors(path):
+            self._limits.check(len(document), len(packed) + (len(base.document) if base else 0))
         with storage_errors_as_payload_errors():
-            self._storage.put(path, packed)
+            try:
+                self._storage.put(path, packed)
+            except ObjectExists:
+                return self._existing(path, sha256, len(document))
         return WrittenPayload(
             path=path,
             size_raw=len(document),
             size_gz=len(packed),
-            sha256=hashlib.sha256(document).hexdigest(),
+            sha256=sha256,
+            base_path=base.path if base else None,
         )
 
     def _open(self, path: str, sha256: str, size_raw: int) -> OpenedPayload:
@@ -159,35 +202,60 @@ class PayloadStore:
             raise PayloadTooLarge(path, f"its {size_raw} bytes exceed the limit of {self._limits.max_bytes}")
         with storage_errors_as_payload_errors():
             opened = self._storage.open(path)
-        return OpenedPayload(opened, path, self._limits, sha256=sha256, size_raw=size_raw)
+        return OpenedPayload(
+            opened, path, self._limits, sha256=sha256, size_raw=size_raw, load_base=self._base_document
+        )
+
+    def _usable_base(self, path: str | None) -> Base | None:
+        try:
+            return None if path is None else self._load_base(path)
+        except PayloadError as trouble:
+            log.warning("A full file is written, since its base cannot be used: %s", trouble)
+            return None
+
+    def _base_document(self, path: str) -> bytes:
+        return self._load_base(path).document
+
+    def _load_base(self, path: str) -> Base:
+        with storage_errors_as_payload_errors():
+            opened = self._storage.open(path)
+            try:
+                document = _whole(path, opened)
+            finally:
+                opened.close()
+        if hashlib.sha256(document).hexdigest() != sha256_of_path(path):
+            raise PayloadCorrupt(path, "its checksum is not that of its name")
+        return Base(path=path, size=opened.size, document=document)
 
 
-def _pack(document: bytes) -> bytes:
-    """Gzip without a timestamp, so that equal documents result in equal files."""
-    if _FASTER is not None:
-        return _FASTER(document, FASTER_LEVEL, mtime=0)
-    return gzip.compress(document, LEVEL, mtime=0)
+def _written(path: str, opened: OpenedPayload, sha256: str) -> WrittenPayload:
+    return WrittenPayload(
+        path=path,
+        size_raw=opened.size_raw,
+        size_gz=opened.size_gz,
+        sha256=sha256,
+        base_path=opened.base_path,
+    )
 
 
-def payload_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
-    """Return a new path in the folder of the UTC day of `at`."""
-    return _new_path(f"store_{store_id:d}", task_id, attempt, at)
+def _smaller(document: bytes, base: Base | None) -> tuple[bytes, Base | None]:
+    """Pack a document as a delta if that is small enough, and return its base; otherwise whole."""
+    if base is not None and base.suits(document):
+        delta = pack(document, base)
+        if len(delta) * FULL_SHARE <= base.size:
+            return delta, base
+    return pack(document), None
 
 
-def raw_path(store_id: int, task_id: int, attempt: int, at: datetime) -> str:
-    """Return a new path for the responses of which a payload is made."""
-    return _new_path(f"store_{store_id:d}", task_id, attempt, at, kind="raw")
-
-
-def answer_path(task_id: int, attempt: int, at: datetime) -> str:
-    """Return a new path for a response to discovery, which belongs to no store."""
-    return _new_path("discovery", task_id, attempt, at)
-
-
-def is_payload_name(name: str) -> bool:
-    """Return whether a file's name is one of ours."""
-    return PAYLOAD_NAME.fullmatch(name) is not None
-
-
-def _new_path(what: str, task_id: int, attempt: int, at: datetime, *, kind: str = "json") -> str:
-    return f"{at:%Y}/{at:%m}/{at:%d}/{what}_{task_id:d}_{attempt:d}_{secrets.token_hex(8)}.{kind}.gz"
+def _whole(path: str, opened: OpenedObject) -> bytes:
+    """Return the document of a full file, if a delta may have one of its size as base."""
+    limits, size, document = Limits(max_bytes=MOST_OF_A_DELTA, max_ratio=ANY_RATIO), 0, []
+    with format_errors_as_payload_errors(path):
+        base_path, rest = read_head(opened.pieces())
+        if base_path is not None:
+            raise PayloadCorrupt(path, "it is the base of another file and has a base itself")
+        for piece in unpack(rest, None):
+            size += len(piece)
+            limits.check(size, opened.size)
+            document.append(piece)
+    return b"".join(document)

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 from rolecall import ConfigError, Workplace
 from storecrawl.egress import Egress, EgressOptions, Rates, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
-from storecrawl.payloads import Limits, PayloadStore
+from storecrawl.payloads import MENU_RATIO, Limits, PayloadStore
 from storecrawl.platforms.access import Access
 from storecrawl.platforms.options import HttpOptions
 from storecrawl.platforms.protocol import Platform
@@ -133,7 +133,7 @@ def store_key(store_id: int) -> str:
 def payload_store(settings: CrawlSettings) -> PayloadStore:
     """Return the crawl payload files with the limits of the settings. Raises ConfigError as `open_storage` does."""
     storage = open_storage(settings.store, settings.data_dir, PAYLOADS)
-    return PayloadStore(storage, limits=Limits(max_bytes=settings.payload_bytes))
+    return PayloadStore(storage, limits=Limits(max_bytes=settings.payload_bytes, max_ratio=MENU_RATIO))
 
 
 def image_store(settings: CrawlSettings) -> ImageStore:

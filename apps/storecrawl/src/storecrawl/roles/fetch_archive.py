@@ -20,10 +20,12 @@ from storecrawl.catalog import (
     refused_beyond,
 )
 from storecrawl.catalog.discovery import AnswerKind, record_answer
+from storecrawl.catalog.stored_files import lock_files, needed_files
 from storecrawl.payloads import PayloadError, WrittenPayload
 from storecrawl.platforms.protocol import FetchedMenu
 from storecrawl.platforms.raw_pages import RawPage, write_raw_pages
 from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.file_removal import removal
 from storecrawl.roles.store_tasks import CrawlStore
 
 Connection = psycopg.AsyncConnection[Any]
@@ -35,6 +37,7 @@ LONGEST_PROBLEM = 1_000
 class ArchivedMenu:
     """A menu whose files are written and whose rows are not."""
 
+    menu: FetchedMenu | NewestMenu
     written: WrittenPayload
     raw: WrittenPayload
     product_count: int
@@ -43,13 +46,17 @@ class ArchivedMenu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchArchive:
-    """Stores one fetch of a store whose newest menu is `newest`; `answers` are the responses so far."""
+    """Stores one fetch of a store whose newest menu is `newest`; `answers` are the responses so far.
+
+    `base` is the path of the full file of which the fetch's raw menu can be a delta.
+    """
 
     ctx: Context
     crawler: Crawler
     store: CrawlStore
     begun: BegunFetch
     newest: NewestMenu | None
+    base: str | None = None
     answers: list[RawPage] = field(default_factory=list)
 
     async def fetch(self) -> FetchedMenu | NewestMenu:
@@ -64,23 +71,27 @@ class FetchArchive:
 
     async def write(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
         """Write both files. If the task crashes before their rows are written, the sweep removes them."""
-        return await self.crawler.run_in_thread(self._write_files, menu)
+        return await self.crawler.run_in_thread(self._write_files, menu, self.base)
 
-    def _write_files(self, menu: FetchedMenu | NewestMenu) -> ArchivedMenu:
-        raw, payloads = self._write_raw(), self.crawler.payloads
+    def _write_files(self, menu: FetchedMenu | NewestMenu, base: str | None) -> ArchivedMenu:
+        raw, payloads = self._write_raw(base), self.crawler.payloads
         fetch = self._fetch(menu.digests)
         if isinstance(menu, NewestMenu):
             try:
                 written = payloads.write_again(self.store.id, menu.path, menu.sha256, menu.size_raw, **self._origin)
-                return ArchivedMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
+                return ArchivedMenu(menu=menu, written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
             except PayloadError as trouble:
                 self.ctx.log.warning("The menu is merged again, since the previous file cannot be used: %s", trouble)
                 menu = self.crawler.platform(self.store.platform).merge(self.store.address, self.answers)
-        written = payloads.write(self.store.id, msgspec.json.encode(menu.document()), **self._origin)
-        return ArchivedMenu(written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
+        document = msgspec.json.encode(menu.document())
+        # The responses contain the menu, so that the difference to them is small.
+        written = payloads.write(self.store.id, document, base=raw.base_path or raw.path, **self._origin)
+        return ArchivedMenu(menu=menu, written=written, raw=raw, product_count=menu.product_count, fetch=fetch)
 
     async def record(self, tx: Connection, menu: ArchivedMenu) -> int:
-        """Write the rows of both; return the payload's id."""
+        """Write the rows of both, and the files again if they were removed meanwhile; return the payload's id."""
+        if await self._are_removed(tx, menu.written, menu.raw):
+            menu = await self.crawler.run_in_thread(self._write_files, menu.menu, None)
         payload_id = await record_payload(
             tx,
             menu.written,
@@ -101,25 +112,32 @@ class FetchArchive:
         if not self.answers or self.answers[-1].status >= CLIENT_ERRORS:
             return
         try:
-            raw = await self.crawler.run_in_thread(self._write_raw)
+            raw = await self.crawler.run_in_thread(self._write_raw, self.base)
         except PayloadError as trouble:
             self.ctx.log.warning("The refused responses cannot be stored: %s", trouble)
             return
         reason = f"{type(problem).__name__}: {problem}"[:LONGEST_PROBLEM]
         async with self.ctx.transaction() as tx:
+            if await self._are_removed(tx, raw):
+                raw = await self.crawler.run_in_thread(self._write_raw, None)
             await record_raw_menu(tx, raw, self._fetch(), problem=reason)
-            beyond = await refused_beyond(tx, self.store.id)
-        await self._remove([each.id for each in beyond], [each.storage_path for each in beyond])
+        async with self.ctx.transaction() as tx, removal(tx, self.crawler, self.store.id):
+            await mark_raw_expired(tx, await refused_beyond(tx, self.store.id))
 
-    async def _remove(self, ids: Sequence[int], paths: Sequence[str]) -> None:
-        if ids:
-            # The file is removed first: if its row were marked too early, the file could stay forever.
-            await self.crawler.run_in_thread(self.crawler.payloads.remove, paths)
-            async with self.ctx.transaction() as tx:
-                await mark_raw_expired(tx, ids)
+    async def _are_removed(self, tx: Connection, *files: WrittenPayload) -> bool:
+        """Lock the store's files and return whether one of these is missing.
 
-    def _write_raw(self) -> WrittenPayload:
-        return self.crawler.payloads.write_raw(self.store.id, write_raw_pages(self.answers), **self._origin)
+        A removal may have looked at the rows before these files were found and used for the fetch.
+        """
+        await lock_files(tx, self.store.id)
+        paths = {path for each in files for path in (each.path, each.base_path) if path is not None}
+        unprotected = paths - await needed_files(tx, [self.store.id])
+        exists = self.crawler.payloads.exists
+        return not await self.crawler.run_in_thread(lambda: all(exists(path) for path in unprotected))
+
+    def _write_raw(self, base: str | None) -> WrittenPayload:
+        document = write_raw_pages(self.answers)
+        return self.crawler.payloads.write_raw(self.store.id, document, base=base, **self._origin)
 
     @property
     def _origin(self) -> dict[str, int]:

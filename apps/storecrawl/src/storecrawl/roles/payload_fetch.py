@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rolecall import App, Cancel, Context, NewTask, Snooze
-from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_menu
+from storecrawl.catalog import SAME_ID_LIMIT, NewestMenu, begin_fetch, block_store, newest_base, newest_menu
 from storecrawl.egress import HeldBack
 from storecrawl.platforms.errors import Blocked, UnknownStore
 from storecrawl.platforms.protocol import FetchedMenu
@@ -54,7 +54,8 @@ async def fetch_payload(
             return Cancel(f"store {store_id} is on the platform {store.platform}, not on {platform}")
         begun = await begin_fetch(tx, store_id)
         newest = await newest_menu(tx, store_id)
-    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest)
+        base = await newest_base(tx, store_id)
+    archive = FetchArchive(ctx=ctx, crawler=crawler, store=store, begun=begun, newest=newest, base=base)
     try:
         menu = await archive.fetch()
     except HeldBack:

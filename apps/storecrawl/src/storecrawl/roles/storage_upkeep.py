@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import psycopg
 
 from rolecall import App, Context, PermanentFailure
-from storecrawl.catalog import Retention, expirable_payloads, keep_months, mark_expired, without_image, without_row
+from storecrawl.catalog import Retention, expirable_payloads, keep_months, mark_expired, without_image
+from storecrawl.catalog.stored_files import not_needed
 from storecrawl.images import ImageStore
-from storecrawl.payloads import PayloadStore
+from storecrawl.payloads import PayloadStore, store_of_path
 from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.file_removal import removal, remove_orphans
 from storecrawl.roles.store_tasks import database_time
 from storecrawl.settings import CrawlSettings
 
@@ -21,6 +25,7 @@ Without = Callable[[psycopg.AsyncConnection[Any], Sequence[str]], Awaitable[list
 
 ROLE = "storage_upkeep"
 BATCH = 1_000
+MOST_DAYS = 36_500
 # Crashes leave at most this many orphans. If there are more and most files are orphans, the folder or the database is
 # wrong.
 FEWEST_DOUBTFUL = 20
@@ -31,31 +36,31 @@ def add_storage_upkeep(app: App, crawler: Crawler) -> None:
 
     @app.task(role=ROLE)
     async def orphan_sweep(ctx: Context, *, even_most: bool = False) -> dict[str, int]:
-        """Remove files without a row that are old enough: those left by crashes, and replaced ones.
+        """Remove files that no row needs and that are old enough: those left by crashes, and replaced ones.
 
         If most of the files would be removed, it fails and removes nothing, unless forced.
         """
-        payloads = await _orphans(ctx, crawler, crawler.payloads, without_row, even_most=even_most)
+        payloads = await _orphans(ctx, crawler, crawler.payloads, not_needed, even_most=even_most)
         images = await _orphans(ctx, crawler, crawler.image_files, without_image, even_most=even_most)
-        await _remove(ctx, crawler, crawler.payloads, payloads)
+        removed = await _remove_payloads(ctx, crawler, payloads)
         await _remove(ctx, crawler, crawler.image_files, images)
-        return {"removed": len(payloads) + len(images)}
+        return {"removed": removed + len(images)}
 
     @app.task(role=ROLE)
     async def payload_expiry(ctx: Context) -> dict[str, int]:
-        """Remove payload files according to the retention policy; their rows stay and record the time."""
+        """Give up payloads according to the retention policy; their rows stay and record the time.
+
+        A file is removed with the last row that needs it.
+        """
         retention = await _retention(ctx, crawler.settings)
-        if retention is None:
-            return {"expired": 0}
         expired, after = 0, 0
         while True:
             ctx.check()
             async with ctx.transaction() as tx:
                 found, last = await expirable_payloads(tx, retention, after=after)
-            # The file is removed first: if its row were marked too early, the file could stay forever.
-            await crawler.run_in_thread(crawler.payloads.remove, [path for each in found for path in each.paths])
-            async with ctx.transaction() as tx:
-                expired += await mark_expired(tx, [each.id for each in found])
+            for store_id, payloads in groupby(found, attrgetter("store_id")):
+                async with ctx.transaction() as tx, removal(tx, crawler, store_id):
+                    expired += await mark_expired(tx, [each.id for each in payloads])
             if last is None:
                 return {"expired": expired}
             after = last
@@ -85,7 +90,16 @@ async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Withou
     return orphans
 
 
-async def _remove(ctx: Context, crawler: Crawler, files: Files, paths: list[str]) -> None:
+async def _remove_payloads(ctx: Context, crawler: Crawler, paths: list[str]) -> int:
+    removed = 0
+    for store_id, group in groupby(sorted(paths), store_of_path):
+        ctx.check()
+        async with ctx.transaction() as tx:
+            removed += await remove_orphans(tx, crawler, store_id, list(group))
+    return removed
+
+
+async def _remove(ctx: Context, crawler: Crawler, files: ImageStore, paths: list[str]) -> None:
     for first in range(0, len(paths), BATCH):
         ctx.check()
         await crawler.run_in_thread(files.remove, paths[first : first + BATCH])
@@ -95,10 +109,7 @@ def _next(batches: Iterator[list[str]]) -> list[str] | None:
     return next(batches, None)
 
 
-async def _retention(ctx: Context, settings: CrawlSettings) -> Retention | None:
-    if settings.keep_days is None and settings.keep_last is None:
-        return None
+async def _retention(ctx: Context, settings: CrawlSettings) -> Retention:
     async with ctx.transaction() as tx:
         now = await database_time(tx)
-    before = None if settings.keep_days is None else now - timedelta(days=settings.keep_days)
-    return Retention(before=before, newest=settings.keep_last or 0)
+    return Retention(before=now - timedelta(days=min(settings.keep_days, MOST_DAYS)), newest=settings.keep_last)

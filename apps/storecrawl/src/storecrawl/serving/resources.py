@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from rolecall.web import Mounted, RequestRefused
 from storecrawl.catalog import RawMenu, StoredPayload, open_payload, open_raw_menu
 from storecrawl.catalog.normalize import Menu
-from storecrawl.payloads import Limits, OpenedPayload, PayloadStore
+from storecrawl.payloads import MENU_RATIO, Limits, OpenedPayload, PayloadStore
 from storecrawl.platforms.menus import read_menu
 from storecrawl.platforms.raw_pages import RawPage, read_raw_pages
 from storecrawl.roles.crawler import Crawler
@@ -48,7 +48,7 @@ class Resources:
 
     @classmethod
     def of(cls, files: PayloadStore) -> Self:
-        small = files.with_limits(Limits(max_bytes=MENU_BYTES))
+        small = files.with_limits(Limits(max_bytes=MENU_BYTES, max_ratio=MENU_RATIO))
         return cls(files=files, menus=small, limit=asyncio.Semaphore(MENUS_AT_ONCE))
 
     async def open(self, payload: StoredPayload) -> OpenedPayload:

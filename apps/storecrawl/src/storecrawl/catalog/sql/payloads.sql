@@ -40,32 +40,59 @@ from storecrawl.payloads
 where id = %(payload_id)s
 
 
--- name: paths_without_payload
--- returns: the paths that no row names
+-- name: lock_files
+-- Run one change of a store's files at a time: removals wait for rows that are being written, and the reverse.
+-- locks: the store's row
+select id
+from storecrawl.stores
+where id = %(store_id)s
+for no key update
+
+
+-- name: needed_files
+-- returns: the paths of files that rows of these stores need: their own ones and the bases of those
+with kept as (
+    select storage_path, base_path
+    from storecrawl.payloads
+    where store_id = any(%(stores)s)
+        and expired_at is null
+    union
+    select storage_path, base_path
+    from storecrawl.raw_menus
+    where store_id = any(%(stores)s)
+        and expired_at is null
+)
+select storage_path
+from kept
+union
+select base_path
+from kept
+where base_path is not null
+
+
+-- name: paths_without_answer
+-- returns: the paths that no discovery payload names
 select path
 from unnest(%(paths)s::text[]) as path
-where not exists (select from storecrawl.payloads where storage_path = path)
-    and not exists (select from storecrawl.raw_menus where storage_path = path)
-    and not exists (select from storecrawl.discovery_payloads where storage_path = path)
+where not exists (select from storecrawl.discovery_payloads where storage_path = path)
 
 
 -- name: record_payload
--- Record a written file, once per path, and the fetch of its store, which is unblocked. A payload that a newer fetch
+-- Record a stored file, once per fetch, and the fetch of its store, which is unblocked. A payload that a newer fetch
 -- has overtaken does not become the store's last one.
 -- returns: id of the payload
 with recorded as (
     insert into storecrawl.payloads as known (
-        store_id, task_id, storage_path, product_count, size_raw, size_gz, sha256, fetched_at,
+        store_id, task_id, storage_path, base_path, product_count, size_raw, size_gz, sha256, fetched_at,
         sequence
     )
     values (
-        %(store_id)s, %(task_id)s, %(path)s, %(product_count)s, %(size_raw)s, %(size_gz)s, %(sha256)s,
+        %(store_id)s, %(task_id)s, %(path)s, %(base_path)s, %(product_count)s, %(size_raw)s, %(size_gz)s, %(sha256)s,
         %(fetched_at)s, %(sequence)s
     )
-    on conflict (storage_path) do update
+    on conflict (store_id, sequence) do update
     set storage_path = excluded.storage_path
-    where (known.store_id, known.sha256, known.fetched_at)
-        = (excluded.store_id, excluded.sha256, excluded.fetched_at)
+    where (known.sha256, known.fetched_at) = (excluded.sha256, excluded.fetched_at)
     returning known.id, known.store_id, known.fetched_at, known.sequence
 ),
 noted as (
@@ -235,24 +262,23 @@ wanted as (
     where finished_at is null
         and handler = 'product_refresh'
 )
-select next_stores.id as store_id, old.id, old.storage_path, raw.storage_path as raw_path
+select next_stores.id as store_id, old.id
 from next_stores
 left join lateral (
-    select each.id, each.storage_path, each.fetched_at, each.applied_at
+    select each.id, each.fetched_at, each.applied_at
     from storecrawl.payloads as each
     where each.store_id = next_stores.id
         and each.expired_at is null
     order by each.sequence desc
     offset %(newest)s
 ) as old on old.applied_at is not null
-    and (old.fetched_at < %(before)s::timestamptz or %(before)s::timestamptz is null)
+    and old.fetched_at < %(before)s
     and old.id not in (select payload_id from wanted where payload_id is not null)
-left join storecrawl.raw_menus as raw on raw.payload_id = old.id and raw.expired_at is null
 order by next_stores.id, old.id
 
 
 -- name: mark_expired
--- Record when the files of payloads and of their raw menus were removed.
+-- Give up the files of payloads and of their raw menus.
 -- returns: nothing
 with raw as (
     update storecrawl.raw_menus

@@ -17,7 +17,7 @@ limit %(limit)s
 
 -- name: refused_beyond
 -- returns: a store's raw menus without a payload whose file exists, except for the newest ones
-select id, storage_path
+select id
 from storecrawl.raw_menus
 where store_id = %(store_id)s
     and payload_id is null
@@ -43,21 +43,32 @@ where newest.expired_at is null
     and raw.digests <> '{}'
 
 
+-- name: newest_base
+-- returns: the full file on which a store's newest raw menu with a payload is based, its own one if it is full
+select coalesce(base_path, storage_path)
+from storecrawl.raw_menus
+where store_id = %(store_id)s
+    and expired_at is null
+    and payload_id is not null
+order by fetched_at desc, id desc
+limit 1
+
+
 -- name: record_raw_menu
 -- returns: id of the raw menu
 insert into storecrawl.raw_menus (
-    store_id, task_id, payload_id, problem, storage_path, page_count, size_raw, size_gz, sha256, fetched_at,
-    digests
+    store_id, task_id, payload_id, problem, storage_path, base_path, page_count, size_raw, size_gz, sha256,
+    fetched_at, digests
 )
 values (
-    %(store_id)s, %(task_id)s, %(payload_id)s, %(problem)s, %(path)s, %(page_count)s, %(size_raw)s, %(size_gz)s,
+    %(store_id)s, %(task_id)s, %(payload_id)s, %(problem)s, %(path)s, %(base_path)s, %(page_count)s, %(size_raw)s, %(size_gz)s,
     %(sha256)s, %(fetched_at)s, %(digests)s
 )
 returning id
 
 
 -- name: mark_raw_expired
--- Record when the files of raw menus were removed.
+-- Give up the files of raw menus.
 -- returns: nothing
 update storecrawl.raw_menus
 set expired_at = clock_timestamp()
