@@ -40,6 +40,9 @@ class CrawlSettings:
     the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
     checked again after `image_every`, from public addresses and `image_networks`.
 
+    Lake: `lake` enables the Parquet files of prices, which are brought up to date every `lake_every`. Days older than
+    `lake_keep_days` are removed; without it, none is.
+
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
     `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first
     for `block_first` (0: never). `host_rate` is per second for all workers, `store_rate` per second and store.
@@ -70,6 +73,9 @@ class CrawlSettings:
     image_bytes: int = 10 * 1024 * 1024
     image_every: float = 30 * 24 * 3600.0
     image_networks: tuple[str, ...] = ()
+    lake: bool = False
+    lake_every: float = 6 * 3600.0
+    lake_keep_days: int | None = None
     page_pause: float = 0.4
     backoff: float = 2.0
     stores_path: str = "/graphql"
@@ -220,6 +226,9 @@ _READERS = {
     "image_bytes": _number,
     "image_every": _seconds,
     "image_networks": _networks,
+    "lake": _truth,
+    "lake_every": _seconds,
+    "lake_keep_days": _number,
     "page_pause": _seconds,
     "backoff": _seconds,
     "stores_path": _path,

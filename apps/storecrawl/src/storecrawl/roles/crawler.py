@@ -12,8 +12,11 @@ from typing import ParamSpec, TypeVar
 from rolecall import ConfigError, Workplace
 from storecrawl.egress import Egress, EgressOptions, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
+from storecrawl.lake.days import PART as LAKE_PART
+from storecrawl.lake.extra import require_lake
 from storecrawl.payloads import Limits, PayloadStore
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage import Storage
 from storecrawl.storage.locate import open_storage
 from storecrawl.upstream import ClientOptions, UpstreamClient
 
@@ -22,6 +25,7 @@ T = TypeVar("T")
 
 PAYLOADS = "payloads"
 IMAGES = "images"
+LAKE_ROLE = "lake"
 FETCHING_ROLES = (
     "store_discovery",
     "entry_point_discovery",
@@ -65,12 +69,18 @@ class Crawler:
     def payloads(self) -> PayloadStore:
         return payload_store(self.settings)
 
+    @cached_property
+    def lake_files(self) -> Storage:
+        return open_storage(self.settings.store, self.settings.data_dir, LAKE_PART)
+
     @asynccontextmanager
     async def lifespan(self, workplace: Workplace) -> AsyncIterator[None]:
         """Keep client and egress open while a worker that fetches runs.
 
         Raises NoActiveRoute if there is no route, ConfigError, DatabaseUnavailable.
         """
+        if self.settings.lake and workplace.serves_any(LAKE_ROLE):
+            require_lake("STORECRAWL_LAKE")
         if not workplace.serves_any(*FETCHING_ROLES):
             yield
             return
