@@ -50,7 +50,7 @@ class ParquetFile:
             quoted_strings_can_be_null=False,
         )
         kept_schema = pa.schema([schema.field(name) for name in kept])
-        self._writer = pa.parquet.ParquetWriter(path, kept_schema, compression="zstd", compression_level=6)
+        self._writer = pa.parquet.ParquetWriter(path, kept_schema, compression="zstd")
 
     def __enter__(self) -> Self:
         return self
