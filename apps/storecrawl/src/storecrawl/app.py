@@ -10,9 +10,10 @@ from rolecall import App, exponential
 from storecrawl.health_checks import build_checks
 from storecrawl.migrations import MIGRATIONS
 from storecrawl.roles.analytics_refresh import add_analytics_refresh
-from storecrawl.roles.crawler import STORE_KEY, Crawler
+from storecrawl.roles.crawler import LAKE_ROLE, STORE_KEY, Crawler
 from storecrawl.roles.entry_point_discovery import add_entry_point_discovery
 from storecrawl.roles.image_fetch import add_image_fetch
+from storecrawl.roles.lake_update import add_lake_update
 from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discovery, add_product_resync
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
 from storecrawl.roles.postponement import Postponement
@@ -40,6 +41,8 @@ OTHER_ROLES = {
 # A separate role, so that statistics never delay fetches. One round at a time.
 ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
+# One task writes one day of one state.
+LAKE_TIMEOUT = timedelta(hours=1)
 PRIORITIES = {"store_discovery": 5}
 # Each platform has separate schedules of these tasks.
 PLATFORM_SCHEDULES = {"payload_fetch_all": "fetch_every", "store_discovery": "discover_every"}
@@ -70,6 +73,7 @@ def build_app(settings: CrawlSettings) -> App:
     add_analytics_refresh(app, crawler)
     add_image_fetch(app, crawler)
     add_storage_upkeep(app, crawler)
+    add_lake_update(app, crawler)
     _declare_roles(app, settings)
     if settings.schedules:
         _declare_schedules(app, settings)
@@ -85,6 +89,7 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
     for name, timeout in OTHER_ROLES.items():
         declare(name, timeout=timeout)
     declare("analytics_refresh", timeout=ANALYTICS_TIMEOUT, max_attempts=ANALYTICS_ATTEMPTS, one_root=True)
+    declare(LAKE_ROLE, timeout=LAKE_TIMEOUT, one_root=True)
 
 
 def _declare_schedules(app: App, settings: CrawlSettings) -> None:
@@ -95,6 +100,8 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
         "history_upkeep": settings.sweep_every,
         "payload_expiry": settings.sweep_every,
     }
+    if settings.lake:
+        every["lake_update"] = settings.lake_every
     for name, seconds in every.items():
         app.schedule(name, name, every=seconds, overlap="skip")
     for platform, (handler, interval) in product(settings.platforms, PLATFORM_SCHEDULES.items()):

@@ -58,6 +58,9 @@ class CrawlSettings:
     the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
     of at most `image_bytes` are kept, from public addresses and `image_networks`.
 
+    Lake: `lake` enables the Parquet files of prices, which are brought up to date every `lake_every`. Days older than
+    `lake_keep_days` are removed; without it, none is.
+
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
     `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first
     for `block_first` (0: never). `host_rate` is per second for all workers, `store_rate` per second and store.
@@ -88,6 +91,9 @@ class CrawlSettings:
     images: bool = False
     image_bytes: Number = 10 * 1024 * 1024
     image_networks: Networks = ()
+    lake: bool = False
+    lake_every: Seconds = 6 * 3600.0
+    lake_keep_days: Number | None = None
     page_pause: Seconds = 0.4
     backoff: Seconds = 2.0
     schedules: bool = True

@@ -34,6 +34,8 @@ COMMANDS = (
     ("platforms", "platforms:platforms", "Platforms: those that are crawled, and where their chains answer."),
     ("stores", "stores:stores", "Stores, with their last fetch and their trouble."),
     ("payloads", "payloads:payloads", "Stored crawl payloads."),
+    ("export", "export:export_rows", "Write prices or products of the database to a Parquet or CSV file."),
+    ("duckdb", "duckdb:query_lake", "Query the Parquet lake with DuckDB, at a prompt or with one command."),
     ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),

@@ -72,13 +72,18 @@ class CrawlHome:
     database_url: str | None
 
     @property
+    def settings(self) -> CrawlSettings:
+        """Return the environment's settings, for the files of this folder. Raises ConfigError."""
+        settings = CrawlSettings.from_environment()
+        return replace(settings, data_dir=self.data_dir) if self.data_dir else settings
+
+    @property
     def payloads(self) -> PayloadStore:
         """Return the crawl payload files in this folder, or in the environment's bucket. Raises ConfigError."""
         # It imports the clients of the upstream and of images, which most commands do not need.
         from storecrawl.roles.crawler import payload_store  # noqa: PLC0415
 
-        settings = CrawlSettings.from_environment()
-        return payload_store(replace(settings, data_dir=self.data_dir) if self.data_dir else settings)
+        return payload_store(self.settings)
 
     def query(self, operation: Callable[[Connection], Awaitable[T]]) -> T:
         """Migrate the database and return the query's result. Raises DatabaseError, ConfigError."""

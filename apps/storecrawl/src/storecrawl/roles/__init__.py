@@ -7,6 +7,7 @@
     image_fetch                                                                 after a refresh, if images are enabled
     analytics_refresh                                                           every six hours
     storage_upkeep: orphan_sweep, payload_expiry, history_upkeep                every day
+    lake: lake_update -> write_lake_day                                         every six hours, if the lake is enabled
 
 A task about a store has the store's key, so that no two of one store run at once. The rows that a task
 writes commit together with its follow-ups and its completion.

@@ -12,6 +12,8 @@ from typing import ParamSpec, TypeVar
 from rolecall import ConfigError, Workplace
 from storecrawl.egress import Egress, EgressOptions, Rates, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
+from storecrawl.lake.days import PART as LAKE_PART
+from storecrawl.lake.extra import require_lake
 from storecrawl.payloads import MENU_RATIO, Limits, PayloadStore
 from storecrawl.platforms.access import Access
 from storecrawl.platforms.options import HttpOptions
@@ -19,6 +21,7 @@ from storecrawl.platforms.protocol import Platform
 from storecrawl.platforms.registry import PLATFORMS
 from storecrawl.platforms.settings import PlatformNotCrawled, read_own, variable_of
 from storecrawl.settings import CrawlSettings
+from storecrawl.storage import Storage
 from storecrawl.storage.locate import open_storage
 
 P = ParamSpec("P")
@@ -26,6 +29,7 @@ T = TypeVar("T")
 
 PAYLOADS = "payloads"
 IMAGES = "images"
+LAKE_ROLE = "lake"
 FETCHING_ROLES = (
     "store_discovery",
     "entry_point_discovery",
@@ -70,12 +74,18 @@ class Crawler:
     def payloads(self) -> PayloadStore:
         return payload_store(self.settings)
 
+    @cached_property
+    def lake_files(self) -> Storage:
+        return open_storage(self.settings.store, self.settings.data_dir, LAKE_PART)
+
     @asynccontextmanager
     async def lifespan(self, workplace: Workplace) -> AsyncIterator[None]:
         """Keep the egress open while a worker that fetches runs.
 
         Raises NoActiveRoute if there is no route, ConfigError, DatabaseUnavailable.
         """
+        if self.settings.lake and workplace.serves_any(LAKE_ROLE):
+            require_lake("STORECRAWL_LAKE")
         if not workplace.serves_any(*FETCHING_ROLES):
             yield
             return

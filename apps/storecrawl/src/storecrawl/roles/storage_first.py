@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rolecall import Context, Next
-from storecrawl.roles.crawler import FETCHING_ROLES, Crawler
+from storecrawl.roles.crawler import FETCHING_ROLES, LAKE_ROLE, Crawler
 
-ROLES = frozenset({*FETCHING_ROLES, "product_refresh"})
+ROLES = frozenset({*FETCHING_ROLES, "product_refresh", LAKE_ROLE})
 
 
 class StorageFirst:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Final
+from pathlib import Path
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
 from obstore.store import S3Store
 
+from storecrawl.storage.endpoint import endpoint_of
 from storecrawl.storage.errors import ObjectDamaged, ObjectExists, ObjectMissing, StorageUnreachable
 from storecrawl.storage.folder import parts_of
 from storecrawl.storage.interface import TEMPORARY_PREFIX, OpenedObject, StoredObject
@@ -24,7 +25,6 @@ CONNECT_TIMEOUT = timedelta(seconds=5)
 TIMEOUT = timedelta(seconds=60)
 RETRIES = 3
 RETRY_TIMEOUT = timedelta(seconds=30)
-ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
 class BucketStorage:
@@ -38,7 +38,7 @@ class BucketStorage:
             bucket,
             prefix=prefix or None,
             client_options={
-                "allow_http": _is_plain(environment),
+                "allow_http": endpoint_of(environment).startswith("http://"),
                 "connect_timeout": CONNECT_TIMEOUT,
                 "timeout": TIMEOUT,
             },
@@ -50,6 +50,12 @@ class BucketStorage:
         parts_of(path)
         with _storage_errors(path):
             obstore.put(self._store, path, content, mode="create", use_multipart=False)
+
+    def replace(self, path: str, file: Path) -> None:
+        """Upload a file, a large one in parts; the object is replaced when all of them have arrived."""
+        parts_of(path)
+        with _storage_errors(path):
+            obstore.put(self._store, path, file)
 
     def open(self, path: str) -> OpenedObject:
         parts_of(path)
@@ -120,8 +126,3 @@ def _storage_errors(path: str) -> Iterator[None]:
         raise ObjectDamaged(path, "it was replaced while it was read") from None
     except BaseError as error:
         raise StorageUnreachable(path, f"the bucket did not respond correctly ({type(error).__name__})") from None
-
-
-def _is_plain(environment: Mapping[str, str]) -> bool:
-    given = next((environment[name] for name in ENDPOINTS if environment.get(name)), "")
-    return given.startswith("http://")

@@ -31,6 +31,8 @@ LEAST_FREE = 64 * 1024 * 1024
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, a named pipe instead of a file would block the reader.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# Programs that read all files of a folder skip hidden ones.
+HIDDEN_PREFIX = f".{TEMPORARY_PREFIX}"
 # The errors of file systems without hard links.
 NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
@@ -47,6 +49,20 @@ class FolderStorage:
             write_durably(self._place(path), content)
         except FileExistsError:
             raise ObjectExists(path, "a file with this name exists") from None
+
+    def replace(self, path: str, file: Path) -> None:
+        """Replace a file; when this returns, the new one survives a crash. Raises OSError."""
+        target = self._place(path)
+        _make_folder(target.parent)
+        temporary = target.with_name(f"{HIDDEN_PREFIX}{secrets.token_hex(16)}")
+        try:
+            shutil.copyfile(file, temporary)
+            _sync_file(temporary)
+            os.replace(temporary, target)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+        _sync_folder(target.parent)
 
     def open(self, path: str) -> OpenedObject:
         return OpenedFile(open_below(self.root, path))
@@ -219,7 +235,15 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _sync_file(file: Path) -> None:
+    _sync(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

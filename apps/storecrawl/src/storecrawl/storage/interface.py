@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 BATCH = 1_000
@@ -40,6 +41,9 @@ class Storage(Protocol):
 
     def put(self, path: str, content: bytes) -> None:
         """Store a new object durably. Raises ObjectExists without changing the existing one."""
+
+    def replace(self, path: str, file: Path) -> None:
+        """Copy a local file to an object at once: readers see the former object, if there is one, or the new one."""
 
     def open(self, path: str) -> OpenedObject:
         """Open an object. Raises ObjectMissing, ObjectDamaged, ObjectOutsideRoot."""
