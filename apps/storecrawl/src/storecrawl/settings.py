@@ -37,7 +37,7 @@ class CrawlSettings:
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. `images` enables product images of at most `image_bytes`,
+    the search for orphans older than `orphan_age`. Changes are kept for `keep_change_days`. `images` enables product images of at most `image_bytes`,
     checked again after `image_every`, from public addresses and `image_networks`.
 
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
@@ -64,6 +64,7 @@ class CrawlSettings:
     payload_bytes: int = 100 * 1024 * 1024
     keep_days: int | None = None
     keep_last: int | None = None
+    keep_change_days: int = 30
     sweep_every: float = 24 * 3600.0
     orphan_age: float = 24 * 3600.0
     images: bool = False
@@ -214,6 +215,7 @@ _READERS = {
     "payload_bytes": _number,
     "keep_days": _number,
     "keep_last": _number,
+    "keep_change_days": _number,
     "sweep_every": _seconds,
     "orphan_age": _seconds,
     "images": _truth,

@@ -9,7 +9,14 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, PermanentFailure
-from storecrawl.catalog import Retention, expirable_payloads, mark_expired, without_image, without_row
+from storecrawl.catalog import (
+    Retention,
+    drop_changes,
+    expirable_payloads,
+    mark_expired,
+    without_image,
+    without_row,
+)
 from storecrawl.images import ImageStore
 from storecrawl.payloads import PayloadStore
 from storecrawl.roles.crawler import Crawler
@@ -28,6 +35,7 @@ FEWEST_DOUBTFUL = 20
 
 def add_storage_upkeep(app: App, crawler: Crawler) -> None:
     """Register the handlers."""
+    _add_change_expiry(app, timedelta(days=crawler.settings.keep_change_days))
 
     @app.task(role=ROLE)
     async def orphan_sweep(ctx: Context, *, even_most: bool = False) -> dict[str, int]:
@@ -75,6 +83,20 @@ async def _orphans(ctx: Context, crawler: Crawler, files: Files, without: Withou
             ' Nothing was removed; to remove all of them, enqueue orphan_sweep with {"even_most": true}'
         )
     return orphans
+
+
+def _add_change_expiry(app: App, keep: timedelta) -> None:
+    @app.task(role=ROLE)
+    async def change_expiry(ctx: Context) -> dict[str, int]:
+        """Delete the changes that are older than the time for which they are kept."""
+        dropped = 0
+        while True:
+            ctx.check()
+            async with ctx.transaction() as tx:
+                some = await drop_changes(tx, keep)
+            if not some:
+                return {"dropped": dropped}
+            dropped += some
 
 
 async def _remove(ctx: Context, crawler: Crawler, files: Files, paths: list[str]) -> None:
