@@ -37,8 +37,9 @@ class CrawlSettings:
 
     Retention: files of payloads, limited to `payload_bytes` when decompressed, expire only if `keep_days` or
     `keep_last` (files per store) is set; either keeps a file. `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. Changes are kept for `keep_change_days`. `images` enables product images of at most `image_bytes`,
-    checked again after `image_every`, from public addresses and `image_networks`.
+    the search for orphans older than `orphan_age`. Changes of the feed are kept for `keep_change_days`. `images`
+    enables product images of at most `image_bytes`, checked again after `image_every`, from public addresses and
+    `image_networks`.
 
     Egress: routes are reloaded every `routes_every`. A route is paused, at first for `route_pause`, if
     `forbidden_limit` stores in a row are forbidden on it and on no other; otherwise the store is blocked, at first

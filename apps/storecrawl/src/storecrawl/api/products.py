@@ -43,6 +43,7 @@ from storecrawl.serving.refusals import catalog_errors_as_problems
 router = APIRouter(tags=["products"])
 
 Name = Annotated[str | None, Query(min_length=1, max_length=200), AfterValidator(plain_text)]
+Flag = Annotated[bool | None, Query()]
 Cents = Annotated[int | None, Query(ge=0, le=2_147_483_647)]
 
 
@@ -63,8 +64,8 @@ async def list_all(  # sizes: the filters of the list
     brand: Name = None,
     category: Name = None,
     text: SearchText = None,
-    in_stock: bool | None = None,
-    on_special: bool | None = None,
+    in_stock: Flag = None,
+    on_special: Flag = None,
     lowest_cents: Cents = None,
     highest_cents: Cents = None,
     sort: ProductOrder = ProductOrder.NAME,

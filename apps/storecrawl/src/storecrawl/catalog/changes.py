@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from psycopg.rows import class_row, scalar_row, tuple_row
+from psycopg.rows import kwargs_row, scalar_row, tuple_row
 
 from storecrawl.catalog.errors import ChangesDropped, UnknownPosition
 from storecrawl.catalog.sql import CHANGES
@@ -109,7 +109,7 @@ async def read_changes(connection: Connection, criteria: ChangeFilter) -> Change
         "store_id": criteria.store_id,
         "limit": criteria.limit,
     }
-    items = await fetch(connection, CHANGES.changes_between, parameters, class_row(Change))
+    items = await fetch(connection, CHANGES.changes_between, parameters, kwargs_row(_change))
     [(_, dropped)] = await fetch(connection, CHANGES.feed, {}, tuple_row)
     if after < dropped:  # retention has deleted some of them meanwhile
         raise ChangesDropped(after, dropped)
@@ -119,7 +119,7 @@ async def read_changes(connection: Connection, criteria: ChangeFilter) -> Change
 
 async def changes_at(connection: Connection, positions: Sequence[int]) -> list[Change]:
     """Return the changes at these positions, without those that retention has deleted."""
-    return await fetch(connection, CHANGES.changes_at, {"positions": list(positions)}, class_row(Change))
+    return await fetch(connection, CHANGES.changes_at, {"positions": list(positions)}, kwargs_row(_change))
 
 
 async def publish_changes(connection: Connection) -> Span:
@@ -144,10 +144,14 @@ async def drop_changes(connection: Connection, older_than: timedelta) -> int:
 async def last_alarms(connection: Connection) -> dict[str, str]:
     """Return the last reported severity of each check that has reported one."""
     rows = await fetch(connection, CHANGES.last_alarms, {}, tuple_row)
-    return {name: severity for name, severity in rows}
+    return dict(rows)
 
 
 async def add_alarms(connection: Connection, alarms: Sequence[Mapping[str, object]]) -> None:
     """Add quality alarms to the feed, each with its `old` and `new` values."""
     if alarms:
         await execute(connection, CHANGES.add_alarms, {"alarms": json_text(alarms)})
+
+
+def _change(kind: str, **columns: Any) -> Change:
+    return Change(kind=ChangeKind(kind), **columns)

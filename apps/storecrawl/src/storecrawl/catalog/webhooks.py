@@ -8,7 +8,7 @@ from datetime import datetime
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.changes import ChangeKind, Span
+from storecrawl.catalog.changes import Span
 from storecrawl.catalog.errors import UnknownWebhook, WebhookExists
 from storecrawl.catalog.sql import WEBHOOKS
 from storecrawl.statements import Connection, execute, fetch
@@ -18,12 +18,14 @@ from storecrawl.statements import Connection, execute, fetch
 class NewWebhook:
     """A receiver of changes. None in a filter matches everything; a request has at most `at_once` changes.
 
+    `kinds` are values of ChangeKind.
+
     A filter by brands matches no change of a store, and one by stores no quality alarm.
     """
 
     url: str
     secret: str = field(repr=False)
-    kinds: Sequence[ChangeKind] | None = None
+    kinds: Sequence[str] | None = None
     store_ids: Sequence[int] | None = None
     brands: Sequence[str] | None = None
     at_once: int = 100
@@ -69,7 +71,7 @@ async def add_webhook(connection: Connection, webhook: NewWebhook) -> int:
     parameters = {
         "url": webhook.url,
         "secret": webhook.secret,
-        "kinds": None if webhook.kinds is None else [kind.value for kind in webhook.kinds],
+        "kinds": None if webhook.kinds is None else list(map(str, webhook.kinds)),
         "store_ids": None if webhook.store_ids is None else list(webhook.store_ids),
         "brands": None if webhook.brands is None else list(webhook.brands),
         "at_once": webhook.at_once,

@@ -36,6 +36,7 @@ COMMANDS = (
     ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),
+    ("webhooks", "webhooks:webhooks", "Webhooks: the receivers of changes of prices, products and stores."),
 )
 
 

@@ -1,22 +1,19 @@
 """webhooks: post published changes to their receivers, and turn findings of the checks into changes.
 
 publish (a step of every round of statistics)
-post_changes ...         one task per request; those of a receiver run in their order
+post_changes ...         one task per request, and one request of a receiver at a time
 watch_quality (a schedule)   adds quality alarms to the feed
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from rolecall import App, Check, Context, Finding, NewTask, PermanentFailure, Severity, webhooks
+from rolecall import App, Check, Context, Finding, NewTask, PermanentFailure, Severity
 from storecrawl.catalog import (
-    Change,
     ChangesToSend,
     UnknownWebhook,
-    Webhook,
     add_alarms,
     changes_at,
     changes_to_send,
@@ -25,19 +22,11 @@ from storecrawl.catalog import (
     publish_changes,
 )
 from storecrawl.statements import Connection
+from storecrawl.webhooks import send_changes
 
 ROLE: Final = "webhooks"
 KEY: Final = "webhook:{webhook_id}"
-CHANGES: Final = "catalog.changes"
-TEST: Final = "catalog.test"
 FINE: Final = "ok"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """The body of a request: changes in the order of their positions."""
-
-    changes: list[Change]
 
 
 def add_webhooks(app: App, checks: Sequence[Check]) -> None:
@@ -45,16 +34,17 @@ def add_webhooks(app: App, checks: Sequence[Check]) -> None:
 
     @app.task(role=ROLE, key=KEY)
     async def post_changes(ctx: Context, webhook_id: int, positions: list[int]) -> dict[str, int]:
-        """Post the changes at some positions in one request; without positions, post a test message.
+        """Post the changes at some positions in one request, without those that retention has deleted.
 
-        A repeated request has the same id. Changes that retention has deleted are left out.
+        A repeated request has the same id.
         """
         try:
             async with ctx.transaction() as tx:
                 webhook, changes = await find_webhook(tx, webhook_id), await changes_at(tx, positions)
         except UnknownWebhook as problem:
             raise PermanentFailure(f"webhook {webhook_id} was removed") from problem
-        await _post(webhook, positions, changes)
+        if changes:
+            await send_changes(webhook, positions, changes)
         return {"changes": len(changes)}
 
     @app.task(role=ROLE)
@@ -72,11 +62,6 @@ def add_webhooks(app: App, checks: Sequence[Check]) -> None:
             await ctx.complete(tx, {"alarms": len(alarms)})
 
 
-def posting_task(webhook_id: int, positions: Sequence[int] = ()) -> NewTask:
-    """Return the task of one request; of a test message without positions."""
-    return NewTask(handler="post_changes", payload={"webhook_id": webhook_id, "positions": list(positions)})
-
-
 async def publish(ctx: Context, tx: Connection) -> None:
     """Publish committed changes, and enqueue their requests together with the completion of the task."""
     while True:
@@ -87,16 +72,10 @@ async def publish(ctx: Context, tx: Connection) -> None:
 
 
 def _tasks(found: ChangesToSend) -> list[NewTask]:
-    return [posting_task(found.webhook_id, batch) for batch in found.batches()]
-
-
-async def _post(webhook: Webhook, positions: Sequence[int], changes: list[Change]) -> None:
-    kind, number = (CHANGES, f"{positions[0]}-{positions[-1]}") if positions else (TEST, "test")
-    if positions and not changes:
-        return
-    await webhooks.post(
-        webhook.url, webhook.secret, id=f"{webhook.id}-{number}", type=kind, data=Batch(changes=changes)
-    )
+    return [
+        NewTask(handler="post_changes", payload={"webhook_id": found.webhook_id, "positions": batch})
+        for batch in found.batches()
+    ]
 
 
 def _severity(findings: Sequence[Finding]) -> str:

@@ -60,7 +60,7 @@ UNKNOWN: Final[Mapping[type[Exception], str]] = {
 
 @contextmanager
 def catalog_errors_as_problems() -> Iterator[None]:
-    """Respond with 404 if the catalog has no such object, 409 if its state does not allow this, 410 for lost changes."""
+    """Respond with 404 for an unknown object, 409 if its state does not allow this, and 410 for lost changes."""
     try:
         yield
     except ChangesDropped as error:
