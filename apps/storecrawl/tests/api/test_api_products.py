@@ -54,7 +54,7 @@ async def test_products_are_filtered_and_sorted_across_pages(http: httpx2.AsyncC
         ({}, "abc"),
         ({"state": "NV"}, ""),
         ({"state": "AZ", "brand": "KITE"}, "ab"),
-        ({"category": "edible"}, "b"),
+        ({"category": "edibles"}, "b"),
         ({"text": "wan"}, "c"),
         ({"lowest_cents": 1500, "highest_cents": 2500}, "c"),
         ({"in_stock": "true"}, "ab"),
@@ -99,7 +99,7 @@ async def test_categories_have_totals_over_all_stores(
     flower, edible = (await http.get("/api/categories?state=AZ")).json()
 
     assert (flower["category"], flower["products"], flower["highest_cents"]) == ("flower", 2, 3000)
-    assert (edible["category"], edible["stores"], edible["lowest_cents"]) == ("edible", 1, 1000)
+    assert (edible["category"], edible["stores"], edible["lowest_cents"]) == ("edibles", 1, 1000)
 
 
 async def test_changes_are_read_from_a_position(

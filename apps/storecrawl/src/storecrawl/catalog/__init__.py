@@ -124,6 +124,7 @@ from storecrawl.catalog.raw_menus import (
 )
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
+from storecrawl.catalog.relations import Column, Relation, dbt_sources, read_relations, reference_page
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
     Changes,
@@ -188,6 +189,7 @@ __all__ = [
     "Changes",
     "ChangesDropped",
     "ChangesToSend",
+    "Column",
     "DifferentPayload",
     "DiscoveredStore",
     "DueImage",
@@ -220,6 +222,7 @@ __all__ = [
     "RawMenu",
     "RefreshReport",
     "RefreshRules",
+    "Relation",
     "Retention",
     "Snapshot",
     "Span",
@@ -262,6 +265,7 @@ __all__ = [
     "count_stores",
     "crawlable_stores",
     "darken_stores",
+    "dbt_sources",
     "diff_payloads",
     "drop_changes",
     "due_images",
@@ -304,11 +308,13 @@ __all__ = [
     "read_changes",
     "read_document",
     "read_menu",
+    "read_relations",
     "read_store",
     "read_stores",
     "record_payload",
     "record_raw_menu",
     "record_refusals",
+    "reference_page",
     "refresh_stale_views",
     "refresh_views",
     "refused_beyond",
