@@ -1,14 +1,15 @@
-"""Generates first migrations from schema files, and docs/reference/schema.sql from a migrated database.
+"""Generates first migrations from schema files, and two references from a migrated database.
 
-    ./dev schema            write both
+    ./dev schema            write all of them
     ./dev schema --freeze   record the checksums of all numbered migrations, after a release
 
 A recorded migration is not written any more. Later changes of the schema are numbered files of their own.
-The reference shows types, tables and indexes as pg_dump prints them, so that a change shows in a diff.
+Rolecall's reference shows types, tables and indexes as pg_dump prints them, so that a change shows in a diff.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import subprocess
@@ -18,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psycopg
+from storecrawl.catalog import read_relations, reference_page
+from storecrawl.migrations import MIGRATIONS
 
 from rolecall.db.migrator import migrate
 from rolecall.embedded.binaries import find_binaries
@@ -25,6 +28,7 @@ from rolecall.embedded.server import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference" / "schema.sql"
+STORECRAWL_REFERENCE = ROOT / "docs" / "reference" / "storecrawl-schema.md"
 SQL = ROOT / "src" / "rolecall" / "sql"
 STORECRAWL = ROOT / "apps" / "storecrawl" / "src" / "storecrawl"
 SOURCES = (SQL, STORECRAWL)
@@ -50,8 +54,10 @@ def main(options: Sequence[str]) -> int:
         dsn = server.dsn("schema")
         with psycopg.connect(dsn, autocommit=True) as connection:
             migrate(connection)
-        REFERENCE.write_text(reference(dsn), "utf-8")
-    print(f"wrote {FIRST.name} of {len(generated)} packages and {REFERENCE.name}")
+            REFERENCE.write_text(reference(dsn), "utf-8")
+            migrate(connection, MIGRATIONS)
+        STORECRAWL_REFERENCE.write_text(asyncio.run(storecrawl_reference(dsn)), "utf-8")
+    print(f"wrote {FIRST.name} of {len(generated)} packages, {REFERENCE.name} and {STORECRAWL_REFERENCE.name}")
     return 0
 
 
@@ -88,6 +94,12 @@ def first_migration(folder: Path) -> str:
 def reference(dsn: str) -> str:
     """Return the schema of a migrated database without the functions and views, which have files of their own."""
     return MADE_BY_FILES.sub("", dump(dsn, "--schema-only"))
+
+
+async def storecrawl_reference(dsn: str) -> str:
+    """Return the page about the crawler's tables of a migrated database."""
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        return reference_page(await read_relations(connection))
 
 
 def dump(dsn: str, *options: str) -> str:

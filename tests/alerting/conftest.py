@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -12,31 +11,12 @@ from email.parser import BytesParser
 from email.policy import default
 
 import pytest
-import uvicorn
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+
+from tests.receivers import Receiver, receiving
 
 SECRET = f"whsec_{base64.b64encode(b'x' * 24).decode()}"
-
-
-@dataclass
-class Receiver:
-    """A webhook. It answers with the given statuses first, then with 204."""
-
-    statuses: list[int] = field(default_factory=list)
-    headers: dict[str, str] = field(default_factory=dict)
-    posts: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    url: str = ""
-
-    async def answer(self, request: Request) -> Response:
-        self.posts.append((dict(request.headers), await request.body()))
-        if not self.statuses:
-            return Response(status_code=204)
-        return Response("not now", self.statuses.pop(0), self.headers)
 
 
 @dataclass
@@ -51,17 +31,10 @@ class Mailbox:
 
 @pytest.fixture
 async def receiver(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
-    receiver = Receiver()
-    application = Starlette(routes=[Route("/hook", receiver.answer, methods=["POST"])])
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application, log_level="warning"))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    receiver.url = f"http://127.0.0.1:{listener.getsockname()[1]}/hook"
-    monkeypatch.setenv("ROLECALL_ALERT_WEBHOOKS", receiver.url)
-    monkeypatch.setenv("ROLECALL_ALERT_WEBHOOK_SECRET", SECRET)
-    yield receiver
-    server.should_exit = True
-    await serving
+    async with receiving() as receiver:
+        monkeypatch.setenv("ROLECALL_ALERT_WEBHOOKS", receiver.url)
+        monkeypatch.setenv("ROLECALL_ALERT_WEBHOOK_SECRET", SECRET)
+        yield receiver
 
 
 @pytest.fixture

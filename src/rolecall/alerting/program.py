@@ -18,7 +18,8 @@ from rolecall.worker.context import Context
 
 require("alerts")
 
-from rolecall.alerting import mail, webhook  # noqa: E402 - after the check of the extra
+from rolecall import webhooks  # noqa: E402 - after the check of the extra
+from rolecall.alerting import mail  # noqa: E402
 
 ROLE = "alerts"
 CHECK_SECONDS = 30
@@ -64,10 +65,10 @@ async def send_test(ctx: Context) -> None:
 async def post_webhook(receiver: str, message: Message) -> None:
     """Post a message to the webhook with this id."""
     settings = read_alerting()
-    url = next((each for each in settings.webhooks if webhook.receiver_id(each) == receiver), None)
+    url = next((each for each in settings.webhooks if webhooks.receiver_id(each) == receiver), None)
     if url is None or settings.webhook_secret is None:
         raise PermanentFailure("the webhook was removed from ROLECALL_ALERT_WEBHOOKS")
-    await webhook.post(url, settings.webhook_secret, message)
+    await webhooks.post(url, settings.webhook_secret, id=message.id, type=f"problem.{message.change}", data=message)
 
 
 @app.task("alerts.mail", role=ROLE)
@@ -85,5 +86,5 @@ app.schedule("alerts", check, every=CHECK_SECONDS)
 
 
 def _deliveries(message: Message, settings: AlertingSettings) -> list[NewTask]:
-    posts = [post_webhook.task(receiver=webhook.receiver_id(url), message=message) for url in settings.webhooks]
+    posts = [post_webhook.task(receiver=webhooks.receiver_id(url), message=message) for url in settings.webhooks]
     return posts + ([send_mail.task(message=message)] if settings.mail_to else [])

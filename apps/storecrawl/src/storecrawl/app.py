@@ -21,6 +21,7 @@ from storecrawl.roles.product_refresh import add_product_refresh
 from storecrawl.roles.storage_first import StorageFirst
 from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
+from storecrawl.roles.webhooks import add_webhooks
 from storecrawl.settings import CrawlSettings
 
 # Roles that call the upstream survive its outages: ten attempts take about forty minutes with the default
@@ -43,6 +44,11 @@ ANALYTICS_TIMEOUT = timedelta(hours=1)
 ANALYTICS_ATTEMPTS = 10
 # One task writes one day of one state.
 LAKE_TIMEOUT = timedelta(hours=1)
+# The last attempt is some three hours after the first, for receivers that are down. The checks run as often as this.
+WEBHOOK_TIMEOUT = timedelta(minutes=1)
+WEBHOOK_ATTEMPTS = 12
+WEBHOOK_CAP = 180
+WATCH_SECONDS = 300.0
 PRIORITIES = {"store_discovery": 5}
 # Each platform has separate schedules of these tasks.
 PLATFORM_SCHEDULES = {"payload_fetch_all": "fetch_every", "store_discovery": "discover_every"}
@@ -51,11 +57,12 @@ PLATFORM_SCHEDULES = {"payload_fetch_all": "fetch_every", "store_discovery": "di
 def build_app(settings: CrawlSettings) -> App:
     """Build the app."""
     crawler = Crawler(settings)
+    checks = build_checks(crawler)
     app = App(
         "storecrawl",
         lifespan=crawler.lifespan,
         middlewares=[Postponement(), StorageFirst(crawler)],
-        checks=build_checks(crawler),
+        checks=checks,
         migrations=[MIGRATIONS],
     )
     app.alias("dispensary_id", "store_id", key=STORE_KEY)
@@ -74,6 +81,7 @@ def build_app(settings: CrawlSettings) -> App:
     add_image_fetch(app, crawler)
     add_storage_upkeep(app, crawler)
     add_lake_update(app, crawler)
+    add_webhooks(app, checks)
     _declare_roles(app, settings)
     if settings.schedules:
         _declare_schedules(app, settings)
@@ -88,6 +96,8 @@ def _declare_roles(app: App, settings: CrawlSettings) -> None:
         declare(name, max_attempts=UPSTREAM_ATTEMPTS, timeout=timeout)
     for name, timeout in OTHER_ROLES.items():
         declare(name, timeout=timeout)
+    waiting = exponential(first=settings.retry_first, cap=WEBHOOK_CAP * settings.retry_first)
+    declare("webhooks", timeout=WEBHOOK_TIMEOUT, max_attempts=WEBHOOK_ATTEMPTS, retry=waiting)
     declare("analytics_refresh", timeout=ANALYTICS_TIMEOUT, max_attempts=ANALYTICS_ATTEMPTS, one_root=True)
     declare(LAKE_ROLE, timeout=LAKE_TIMEOUT, one_root=True)
 
@@ -99,6 +109,8 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
         "orphan_sweep": settings.sweep_every,
         "history_upkeep": settings.sweep_every,
         "payload_expiry": settings.sweep_every,
+        "change_expiry": settings.sweep_every,
+        "watch_quality": WATCH_SECONDS,
     }
     if settings.lake:
         every["lake_update"] = settings.lake_every

@@ -55,7 +55,7 @@ class CrawlSettings:
     Retention: payloads, limited to `payload_bytes` when decompressed, expire after `keep_days`, except for the
     `keep_last` of each store. Values that ended more than `history_months` ago leave
     the histories (0: never). `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. With `images`, the original bytes of product images
+    the search for orphans older than `orphan_age`. Changes of the feed are kept for `keep_change_days`. With `images`, the original bytes of product images
     of at most `image_bytes` are kept, from public addresses and `image_networks`.
 
     Lake: `lake` enables the Parquet files of prices, which are brought up to date every `lake_every`. Days older than
@@ -86,6 +86,7 @@ class CrawlSettings:
     keep_days: Limit = 30
     keep_last: Number = 10
     history_months: Limit = 24
+    keep_change_days: Number = 30
     sweep_every: Seconds = 24 * 3600.0
     orphan_age: Seconds = 24 * 3600.0
     images: bool = False

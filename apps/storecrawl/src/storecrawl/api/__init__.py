@@ -1,4 +1,4 @@
-"""The crawler's HTTP API: stores, crawl payloads and their contents, and the creation of tasks for many stores.
+"""The crawler's HTTP API: stores, products, changes, crawl payloads, and the creation of tasks for many stores.
 
 `app.mount("storecrawl.api:router", crawler)` adds it to Rolecall's server. Each module is a router of short
 functions. `resources` provides the crawler's payload files, `refusals` turns errors into problem documents.
@@ -11,12 +11,14 @@ from fastapi import APIRouter
 from storecrawl.api import (
     batches,
     brands,
+    changes,
     discovery,
     generate,
     job_queue,
     menu_diff,
     menus,
     payloads,
+    products,
     quality,
     raw_menus,
     refusals,
@@ -27,6 +29,8 @@ from storecrawl.api import (
 ROUTERS = (
     stores.router,
     brands.router,
+    products.router,
+    changes.router,
     payloads.router,
     raw_menus.router,
     refusals.router,

@@ -7,6 +7,10 @@ CatalogError
 ├── LocationRefused   the location's status does not allow the decision
 ├── UnknownPayload    no such payload, or it is of another store
 ├── UnknownRawMenu    no such raw menu
+├── UnknownWebhook    no such webhook
+├── WebhookExists     there is a webhook with this URL
+├── UnknownPosition   the feed of changes does not reach this position
+├── ChangesDropped    retention has deleted changes after this position
 ├── NoPayload         the store has too few payloads
 ├── DifferentPayload  another document has the same path
 └── HeldMenu          the menu is probably not true; nothing was written
@@ -80,6 +84,40 @@ class UnknownRawMenu(CatalogError):
     def __init__(self, raw_menu_id: int) -> None:
         super().__init__(f"no raw menu {raw_menu_id}")
         self.raw_menu_id = raw_menu_id
+
+
+class UnknownWebhook(CatalogError):
+    """No such webhook."""
+
+    def __init__(self, webhook_id: int) -> None:
+        super().__init__(f"no webhook {webhook_id}")
+        self.webhook_id = webhook_id
+
+
+class WebhookExists(CatalogError):
+    """There is a webhook with this URL."""
+
+    def __init__(self) -> None:
+        super().__init__("there is a webhook with this URL; remove it first to change it")
+
+
+class UnknownPosition(CatalogError):
+    """The feed of changes does not reach this position: it was given by another database."""
+
+    def __init__(self, since: int, published: int) -> None:
+        super().__init__(f"the feed ends at position {published}, before {since}: start again without since")
+        self.published = published
+
+
+class ChangesDropped(CatalogError):
+    """Changes after the position are gone: the reader has to read everything again."""
+
+    def __init__(self, since: int, dropped: int) -> None:
+        super().__init__(
+            f"changes after position {since} were deleted up to {dropped}: read the products again, and continue with"
+            f" since={dropped}"
+        )
+        self.dropped = dropped
 
 
 class NoPayload(CatalogError):

@@ -39,6 +39,12 @@ COMMANDS = (
     ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),
+    ("webhooks", "webhooks:webhooks", "Webhooks: the receivers of changes of prices, products and stores."),
+    (
+        "dbt-sources",
+        "dbt:print_sources",
+        "Print the tables for analysts as sources of dbt, with their tests.",
+    ),
 )
 
 

@@ -14,13 +14,13 @@ import psycopg
 from rolecall import Migrations
 
 MIGRATIONS = Migrations(name="storecrawl", folder=files("storecrawl.migrations"))
-# Routes can contain the passwords of proxies. Only the owner can refresh the statistics: a task of one role.
+# Routes and webhooks contain passwords and secrets. Only the owner can refresh the statistics: a task of one role.
 GRANTS = b"""\
 grant usage on schema storecrawl to rolecall_work, rolecall_operate, rolecall_read;
 grant select, insert, update, delete on all tables in schema storecrawl to rolecall_work, rolecall_operate;
 grant usage on all sequences in schema storecrawl to rolecall_work, rolecall_operate;
 grant select on all tables in schema storecrawl to rolecall_read;
-revoke all on storecrawl.routes from rolecall_read;
+revoke all on storecrawl.routes, storecrawl.webhooks from rolecall_read;
 grant execute on function storecrawl.keep_history_months to rolecall_work;
 alter default privileges in schema storecrawl
     grant select, insert, update, delete on tables to rolecall_work, rolecall_operate;

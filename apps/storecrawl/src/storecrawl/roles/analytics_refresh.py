@@ -6,6 +6,8 @@
       2 merge_statistics           one merge of all partials
       3 refresh_views              analytics_refresh only
 
+Each root first publishes the changes of the catalog, so that readers and webhooks get them.
+
 Payloads contain the stores of a round; null means all. The role has one root at a time, so that rounds
 run one after another, and children have their root's priority.
 """
@@ -26,6 +28,7 @@ from storecrawl.catalog import (
     take_changes,
 )
 from storecrawl.roles.crawler import Crawler
+from storecrawl.roles.webhooks import publish
 
 ROLE = "analytics_refresh"
 
@@ -44,8 +47,9 @@ def collection_task() -> NewTask:
 def _add_roots(app: App, pause: timedelta) -> None:
     @app.task(role=ROLE)
     async def collect_changes(ctx: Context) -> None:
-        """Take the change log and count its stores, or all of them after a server crash."""
+        """Publish changes, take the change log and count its stores, or all of them after a server crash."""
         async with ctx.transaction() as tx:
+            await publish(ctx, tx)
             changes = await take_changes(tx)
             stores = None if changes.unmarked else changes.stores
             if stores is None or stores:
@@ -56,8 +60,9 @@ def _add_roots(app: App, pause: timedelta) -> None:
 
     @app.task(role=ROLE)
     async def analytics_refresh(ctx: Context) -> None:
-        """Count everything, whatever the log contains, and refresh the views."""
+        """Publish changes, count everything, whatever the log contains, and refresh the views."""
         async with ctx.transaction() as tx:
+            await publish(ctx, tx)
             changes = await take_changes(tx)
             ctx.spawn(*_steps(None), NewTask(handler="refresh_views"), serial=True)
             await begin_round(tx, stores=None, pause=pause, logged=changes.logged)

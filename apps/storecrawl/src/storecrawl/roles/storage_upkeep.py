@@ -11,7 +11,14 @@ from typing import Any
 import psycopg
 
 from rolecall import App, Context, PermanentFailure
-from storecrawl.catalog import Retention, expirable_payloads, keep_months, mark_expired, without_image
+from storecrawl.catalog import (
+    Retention,
+    drop_changes,
+    expirable_payloads,
+    keep_months,
+    mark_expired,
+    without_image,
+)
 from storecrawl.catalog.stored_files import not_needed
 from storecrawl.images import ImageStore
 from storecrawl.payloads import PayloadStore, store_of_path
@@ -33,6 +40,7 @@ FEWEST_DOUBTFUL = 20
 
 def add_storage_upkeep(app: App, crawler: Crawler) -> None:
     """Register the handlers."""
+    _add_change_expiry(app, timedelta(days=crawler.settings.keep_change_days))
 
     @app.task(role=ROLE)
     async def orphan_sweep(ctx: Context, *, even_most: bool = False) -> dict[str, int]:
@@ -97,6 +105,20 @@ async def _remove_payloads(ctx: Context, crawler: Crawler, paths: list[str]) -> 
         async with ctx.transaction() as tx:
             removed += await remove_orphans(tx, crawler, store_id, list(group))
     return removed
+
+
+def _add_change_expiry(app: App, keep: timedelta) -> None:
+    @app.task(role=ROLE)
+    async def change_expiry(ctx: Context) -> dict[str, int]:
+        """Delete the changes that are older than the time for which they are kept."""
+        dropped = 0
+        while True:
+            ctx.check()
+            async with ctx.transaction() as tx:
+                some = await drop_changes(tx, keep)
+            if not some:
+                return {"dropped": dropped}
+            dropped += some
 
 
 async def _remove(ctx: Context, crawler: Crawler, files: ImageStore, paths: list[str]) -> None:

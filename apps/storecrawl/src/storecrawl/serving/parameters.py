@@ -54,6 +54,7 @@ SearchText = Annotated[str | None, Query(min_length=1, max_length=100), AfterVal
 
 Day = Annotated[date, BeforeValidator(_day), Field(strict=False)]
 Start = Annotated[Moment, AfterValidator(_in_range)]
+QueryTime = Annotated[Start | None, Query()]
 
 
 def one_of(name: str, value: T | None, other_name: str, other: T | None) -> T:

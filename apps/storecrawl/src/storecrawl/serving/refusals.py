@@ -9,11 +9,13 @@ from typing import Final
 from rolecall.web import RequestRefused
 from storecrawl.catalog import (
     CatalogError,
+    ChangesDropped,
     LocationRefused,
     NoPayload,
     UnknownBrand,
     UnknownLocation,
     UnknownPayload,
+    UnknownPosition,
     UnknownProduct,
     UnknownRawMenu,
     UnknownStore,
@@ -56,9 +58,13 @@ UNKNOWN: Final[Mapping[type[Exception], str]] = {
 
 @contextmanager
 def catalog_errors_as_problems() -> Iterator[None]:
-    """Respond with 404 if the catalog has no such object, and 409 if a location's status does not allow a decision."""
+    """Respond with 404 for an unknown object, 409 if its state does not allow this, and 410 for lost changes."""
     try:
         yield
+    except ChangesDropped as error:
+        raise RequestRefused(str(error), status=410, kind="changes-dropped") from error
+    except UnknownPosition as error:
+        raise RequestRefused(str(error), status=409, kind="position-unknown") from error
     except LocationRefused as refusal:
         raise RequestRefused(str(refusal), status=409, kind="location-refused") from refusal
     except CatalogError as error:
