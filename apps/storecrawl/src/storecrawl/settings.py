@@ -175,7 +175,9 @@ def _read(name: str, text: str, hint: Any, variable: str = "") -> Any:
             for network in value:
                 ipaddress.ip_network(network)
     except ValueError:
-        raise ConfigError(f"must be {_description(hint)}", variable=variable or PREFIX + name.upper(), value=text) from None
+        raise ConfigError(
+            f"must be {_description(hint)}", variable=variable or PREFIX + name.upper(), value=text
+        ) from None
     return value
 
 

@@ -24,9 +24,9 @@ __all__ = [
     "moment_field",
     "rate",
     "sentence",
-    "split_moments",
     "share",
     "size",
+    "split_moments",
 ]
 
 MINUTE = 60.0

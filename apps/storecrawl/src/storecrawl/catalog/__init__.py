@@ -59,6 +59,7 @@ from storecrawl.catalog.errors import (
     WebhookExists,
 )
 from storecrawl.catalog.files import open_payload, open_raw_menu, read_document, unpacked_menu
+from storecrawl.catalog.history import keep_months
 from storecrawl.catalog.images import (
     DueImage,
     StoredImage,
@@ -120,7 +121,6 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.history import keep_months
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.relations import Column, Relation, dbt_sources, read_relations, reference_page
@@ -171,6 +171,7 @@ from storecrawl.catalog.webhooks import (
 )
 
 __all__ = [
+    "SAME_ID_LIMIT",
     "BegunFetch",
     "BlockedStores",
     "Brand",
@@ -222,7 +223,6 @@ __all__ = [
     "RefreshRules",
     "Relation",
     "Retention",
-    "SAME_ID_LIMIT",
     "Snapshot",
     "Span",
     "Store",

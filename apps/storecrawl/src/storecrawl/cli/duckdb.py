@@ -24,7 +24,8 @@ class Output(StrEnum):
 def query_lake(
     *,
     command: Annotated[
-        str | None, Option("--command", "-c", metavar="SQL", help="Run this and exit, instead of a prompt or the standard input.")
+        str | None,
+        Option("--command", "-c", metavar="SQL", help="Run this and exit, instead of a prompt or the standard input."),
     ] = None,
     output: Annotated[Output, Option("--format", help="The format of results.")] = Output.TABLE,
     data_dir: DataDir = None,
