@@ -19,11 +19,11 @@ from apps.storecrawl.tests.demo import conftest as demo
 
 README = Path(__file__).parents[1] / "README.md"
 PORT = "8391"
-# The README crawls more stores than this test needs.
-STORES, FEWER = "--stores 8", "--stores 2"
+# The README crawls more than this test needs.
+STORES, FEWER = "--stores 8", "--stores 2 --menu-median 30"
 SECONDS = 120
 # Each look starts a process, which takes CPU from the crawl.
-eventually = partial(demo.eventually, seconds=SECONDS, pause=1.0)
+eventually = partial(demo.eventually, seconds=SECONDS, pause=3.0)
 
 log = logging.getLogger(__name__)
 

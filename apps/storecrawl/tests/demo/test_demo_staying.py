@@ -95,16 +95,16 @@ def test_demo_keeps_fetching_every_store_until_a_single_cycle_is_requested(stay:
 
 
 def test_signal_during_a_cycle_ends_it_and_the_next_cycle_continues(demo: DemoFolder) -> None:
-    process = demo.start("--once", "--json", "--no-api", "--slots", "1", "--stores", "4")
+    process = demo.start("--once", "--json", "--no-api", "--slots", "1", "--processes", "1", "--stores", "3")
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
     stopped = demo.end()
     demo.expect_nothing_left()
 
-    finished = demo.run("--once", "--json", "--no-api")
+    finished = demo.run("--once", "--json", "--no-api", "--processes", "1")
 
     assert (stopped.code, stopped.out) == (128 + signal.SIGTERM, "")
-    assert (finished.code, finished.summary["payloads"]) == (0, 4)
+    assert (finished.code, finished.summary["payloads"]) == (0, 3)
 
 
 def test_second_demo_in_the_same_folder_is_rejected(stay: Stay) -> None:

@@ -67,24 +67,19 @@ def test_upstream_without_stores_fails_the_cycle_and_is_reported(demo: DemoFolde
     assert outcome.err == "storecrawl: no stores were found\n"
 
 
-def test_given_upstream_url_is_crawled(demo: DemoFolder, database: str, tmp_path: Path) -> None:
-    with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
-        outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1", DATABASE_URL=database)
-
-    assert (outcome.code, outcome.summary["stores"]) == (0, 2)
-    assert not (demo.data / "upstream.log").exists()
-
-
-def test_given_database_is_used_and_tasks_of_other_apps_are_untouched(
-    demo: DemoFolder, database: str, connection: psycopg.Connection[Any]
+def test_given_upstream_and_database_are_used_and_tasks_of_other_apps_are_untouched(
+    demo: DemoFolder, database: str, connection: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
     roles, handlers = '[{"name": "mail"}]', '[{"name": "greet", "role": "mail"}]'
     connection.execute("select rolecall.declare(%s, %s)", (roles, handlers))
     connection.execute("select rolecall.enqueue('mail', '{}', 'greet')")
 
-    outcome = demo.run("--once", "--json", "--stores", "2", "--processes", "1", DATABASE_URL=database)
+    with _separate_upstream(tmp_path, "--stores", "2", "--menu-median", "30") as url:
+        outcome = demo.run("--once", "--json", "--no-api", "--upstream", url, "--processes", "1", DATABASE_URL=database)
 
-    assert (outcome.code, outcome.summary["tasks"]["pending"]) == (0, 0)
-    assert not (demo.data / "postgres").exists()
+    assert (outcome.code, outcome.summary["stores"], outcome.summary["tasks"]["pending"]) == (0, 2, 0)
     row = connection.execute("select count(*) from storecrawl.payloads where applied_at is not null").fetchone()
     assert row == (2,)
+    # It starts neither an upstream, nor a database, nor (without an API) a server.
+    assert not [name for name in ("upstream.log", "postgres", "api.log") if (demo.data / name).exists()]
+    assert outcome.summary["api"] is None

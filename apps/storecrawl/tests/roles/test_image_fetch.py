@@ -47,7 +47,5 @@ async def test_disallowed_address_fails_the_image_and_not_the_task(crawl_with: C
     assert crawl.value("select count(*) from rolecall.all_tasks where state = 'failed'") == 0
 
 
-async def test_no_image_is_requested_without_the_setting(crawl: Any) -> None:
-    await crawl.run(NewTask(handler="store_discovery"))
-
-    assert crawl.value("select count(*) from storecrawl.images") == 0
+def test_no_image_is_requested_without_the_setting(crawled: Any) -> None:
+    assert crawled.value("select count(*) from storecrawl.images") == 0
