@@ -19,7 +19,7 @@ from storecrawl.demo.upstream.world import World
 from storecrawl.egress import Egress
 from storecrawl.platforms.access import Access
 from storecrawl.platforms.dispense.platform import Dispense, read_ids
-from storecrawl.platforms.errors import Blocked, NoEntryPoint, SchemaDrift, Truncated, UnknownStore
+from storecrawl.platforms.errors import Blocked, SchemaDrift, Truncated
 from storecrawl.platforms.options import HttpOptions
 from storecrawl.platforms.protocol import Area, StoreAddress
 from storecrawl.platforms.raw_pages import RawPage
@@ -33,9 +33,10 @@ IDS: dict[str, Callable[[WorldStore], str]] = {
     "dispense": venue_id,
     "weedmaps": lambda store: str(listing_id(store)),
 }
-UNKNOWN = {"dispense": "0123456789abcdef", "weedmaps": "1"}
 
-pytestmark = pytest.mark.parametrize("name", ["dispense", "weedmaps"])
+on_each = pytest.mark.parametrize("name", ["dispense", "weedmaps"])
+on_one = pytest.mark.parametrize("name", ["weedmaps"])
+"""For the code that both share: the pages of Weedmaps are the smaller ones."""
 
 
 @dataclass(kw_only=True)
@@ -74,19 +75,7 @@ async def crawl(name: str) -> AsyncIterator[Crawl]:
         yield Crawl(platform=platform, name=name, upstream=upstream, stores=stores)
 
 
-async def test_discovery_finds_every_store_of_a_state(crawl: Crawl) -> None:
-    await crawl.platform.check()
-    found = [
-        (await crawl.platform.discover(Area(state=state))).stores
-        for state in sorted({store.city.state.code for store in crawl.stores})
-    ]
-
-    expected = {(IDS[crawl.name](store), store.slug, store.city.name, store.latitude) for store in crawl.stores}
-    assert {
-        (each.platform_store_id, each.slug, each.city, each.latitude) for part in found for each in part
-    } == expected
-
-
+@on_each
 async def test_discovery_of_a_city_leaves_out_other_cities(crawl: Crawl) -> None:
     city = crawl.stores[0].city
 
@@ -95,44 +84,32 @@ async def test_discovery_of_a_city_leaves_out_other_cities(crawl: Crawl) -> None
     assert len(found.records) == len(found.stores) > 0
 
 
-async def test_entry_points_lead_to_the_store(crawl: Crawl) -> None:
-    first = crawl.stores[0]
-    found = await crawl.platform.resolve(first.slug)
-    assert (found.store.platform_store_id, found.way) == (IDS[crawl.name](first), "slug")
-
-    again = await crawl.platform.resolve(found.store.menu_url or "")
-    assert again.store == found.store
-
-    with pytest.raises(UnknownStore):
-        await crawl.platform.resolve("no-such-store")
-    with pytest.raises(NoEntryPoint):
-        await crawl.platform.resolve("not a slug")
-
-
-async def test_menu_is_fetched_completely_and_rebuilt_from_its_responses(crawl: Crawl) -> None:
+@on_each
+async def test_menu_of_several_pages_is_complete(crawl: Crawl) -> None:
     menu = await crawl.fetch()
 
-    document = msgspec.json.decode(msgspec.json.encode(menu.document()))
-    read = crawl.platform.read(document)
+    read = crawl.platform.read(menu.document())
     assert (len(crawl.kept), len(read.products), read.complete) == (len(menu.pages), menu.total, True)
     assert len(crawl.kept) > 1
-    assert crawl.platform.merge(crawl.address, crawl.kept).document() == menu.document()
 
 
-async def test_unchanged_menu_is_recognized_without_reading_it(crawl: Crawl) -> None:
+@on_each
+async def test_address_of_a_menu_leads_to_the_store(crawl: Crawl) -> None:
+    found = await crawl.platform.resolve(crawl.stores[0].slug)
+
+    assert (await crawl.platform.resolve(found.store.menu_url or "")).store == found.store
+
+
+@on_one
+async def test_menu_that_differs_from_its_digests_is_fetched_completely(crawl: Crawl) -> None:
     menu = await crawl.fetch()
-    assert await crawl.fetch(digests=menu.digests) is None
 
     crawl.upstream.advance()
     changed = await crawl.fetch(digests=menu.digests)
     assert (changed.is_complete, changed.digests == menu.digests) == (True, False)
 
 
-async def test_unknown_store_is_no_empty_menu(crawl: Crawl) -> None:
-    with pytest.raises(UnknownStore):
-        await crawl.platform.fetch(StoreAddress(platform_store_id=UNKNOWN[crawl.name]), keep=crawl.kept.append)
-
-
+@on_one
 async def test_failed_requests_are_repeated(crawl: Crawl) -> None:
     kinds = (FaultKind.UNAVAILABLE, FaultKind.CUT, FaultKind.RATE_LIMITED)
     crawl.upstream.set_failures(FaultDial(failure_rate=0.4, weights=dict.fromkeys(kinds, 1.0), retry_after_seconds=0))
@@ -140,6 +117,7 @@ async def test_failed_requests_are_repeated(crawl: Crawl) -> None:
     assert (await crawl.fetch()).is_complete
 
 
+@on_one
 async def test_forbidden_store_is_blocked(crawl: Crawl) -> None:
     crawl.upstream.wall_off(crawl.address.platform_store_id)
 
@@ -147,6 +125,7 @@ async def test_forbidden_store_is_blocked(crawl: Crawl) -> None:
         await crawl.fetch()
 
 
+@on_one
 async def test_only_an_unreadable_record_is_refused(crawl: Crawl) -> None:
     crawl.upstream.rewrite(lambda answer: Answer(200, answer.body.replace(b'"name":"', b'"name":NaN,"x":"', 1)))
 
@@ -155,6 +134,7 @@ async def test_only_an_unreadable_record_is_refused(crawl: Crawl) -> None:
     assert (len(read.refused), len(read.products) + len(read.refused)) == (len(menu.pages), menu.total)
 
 
+@on_one
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [(b'"id":', b'"key":', SchemaDrift), (b'"data":', b'"items":', SchemaDrift), (b"", b"", Truncated)],

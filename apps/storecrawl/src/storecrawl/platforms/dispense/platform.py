@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from storecrawl.catalog.discovery import StoreRules
+from storecrawl.catalog.normalize import Menu
 from storecrawl.platforms.access import Access
 from storecrawl.platforms.client import HttpClient
-from storecrawl.platforms.dispense.reader import LIST_MEMBER, TOTAL_MEMBER, read
+from storecrawl.platforms.dispense import reader
+from storecrawl.platforms.dispense.reader import LIST_MEMBER, TOTAL_MEMBER
 from storecrawl.platforms.dispense.stores import NAME, read_venue
 from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift
 from storecrawl.platforms.paged import ListForm, PagedMenu, fetch_list, merge_pages
@@ -48,12 +50,16 @@ class Dispense:
         rules=StoreRules(platform=NAME, store_id=ID),
         options={API_KEY: str, ORGANIZATIONS: read_ids},
     )
-    read = staticmethod(read)
 
     def __init__(self, access: Access) -> None:
         headers = {**access.http.headers, KEY_HEADER: str(access.own.get(API_KEY, ""))}
         self._clients = Clients(replace(access, http=replace(access.http, headers=headers)))
         self._organizations: Sequence[str] = access.own.get(ORGANIZATIONS, ())
+
+    @staticmethod
+    def read(document: object) -> Menu:
+        """Normalize a document of this platform. Raises NotAMenu for any other document."""
+        return reader.read(document)
 
     @staticmethod
     def entry_name(entry: str) -> str | None:

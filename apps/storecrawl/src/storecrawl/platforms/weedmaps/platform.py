@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from storecrawl.catalog.discovery import StoreRules
+from storecrawl.catalog.normalize import Menu
 from storecrawl.catalog.normalize.categories import label_of
 from storecrawl.platforms.access import Access
-from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift, UpstreamError
+from storecrawl.platforms.client import HttpClient
+from storecrawl.platforms.errors import NoEntryPoint, SchemaDrift, UnknownStore, UpstreamError
 from storecrawl.platforms.exchange import checked_base
 from storecrawl.platforms.paged import ListForm, PagedMenu, fetch_list, merge_pages
 from storecrawl.platforms.protocol import Area, Discovery, Keep, Resolution, Spec, StoreAddress
 from storecrawl.platforms.raw_pages import RawPage
 from storecrawl.platforms.rest import Clients, discovery_of, find_one, list_all, member_at, unknown_or
-from storecrawl.platforms.weedmaps.reader import LIST_MEMBER, read
+from storecrawl.platforms.weedmaps import reader
+from storecrawl.platforms.weedmaps.reader import LIST_MEMBER
 from storecrawl.platforms.weedmaps.regions import REGIONS
 from storecrawl.platforms.weedmaps.stores import NAME, read_listing
 
 LARGEST_PAGE = 100
 DIRECTORY = "directory"
-DIRECTORY_URL = "https://api-g.weedmaps.com"
 LISTINGS = "/discovery/v2/listings"
 LISTING = "/discovery/v1/listings/dispensaries"
 MENUS = "/api/v1/listings"
@@ -29,6 +31,7 @@ REGION = "filter[region_slug[dispensaries]]"
 ID = re.compile(r"[0-9]{1,12}")
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,199}")
 MENU_ADDRESS = re.compile(r"https?://[^/?#]+(?:/[^/?#]+)?/dispensaries/([0-9A-Za-z-]{1,200})(?:[/?#].*)?")
+MENU_PATH = re.compile(r"/dispensaries/([0-9A-Za-z-]{1,200})/")
 FORM = ListForm(
     package=__package__, member=LIST_MEMBER, total=("meta", "total"), key="id", expected=("id", "type", "attributes")
 )
@@ -40,20 +43,24 @@ def read_address(text: str) -> str:
 
 
 class Weedmaps:
-    """Weedmaps. Its directory and its menus have different hosts; that of the directory is a setting of its own."""
+    """Weedmaps. The host of its directory, if it is not that of the menus, is a setting of its own."""
 
     spec: ClassVar[Spec] = Spec(
         title="Weedmaps", rules=StoreRules(platform=NAME, store_id=ID), options={DIRECTORY: read_address}
     )
-    read = staticmethod(read)
 
     def __init__(self, access: Access) -> None:
         self._clients = Clients(access)
-        self._directory = self._clients.at(str(access.own.get(DIRECTORY, DIRECTORY_URL)))
+        self._directory = self._clients.at(access.own.get(DIRECTORY))
+
+    @staticmethod
+    def read(document: object) -> Menu:
+        """Normalize a document of this platform. Raises NotAMenu for any other document."""
+        return reader.read(document)
 
     @staticmethod
     def entry_name(entry: str) -> str | None:
-        """Return the listing's slug in a slug or the address of a menu; None for other text."""
+        """Return the listing's slug or id in a slug, an id or the address of a menu; None for other text."""
         address = MENU_ADDRESS.fullmatch(entry.strip())
         name = address[1] if address else entry.strip()
         return name if SLUG.fullmatch(name) else None
@@ -75,16 +82,17 @@ class Weedmaps:
         records = await list_all(self._directory, LISTINGS, params_of, ("data", "listings"), part=LARGEST_PAGE)
         return discovery_of(records, read_listing, area)
 
-    async def resolve(self, entry: str, endpoint: str | None = None) -> Resolution:  # noqa: ARG002 (part of the contract)
-        """Find the listing of a slug or the address of a menu. Raises NoEntryPoint and UnknownStore."""
+    async def resolve(self, entry: str, endpoint: str | None = None) -> Resolution:
+        """Find the listing of a slug, an id or the address of a menu. Raises NoEntryPoint and UnknownStore."""
         name = self.entry_name(entry)
         if name is None:
             raise NoEntryPoint(entry)
-        record = member_at(await find_one(self._directory, f"{LISTING}/{name}", name), "data", "listing")
+        slug = await self._slug_of(self._clients.at(endpoint), name) if ID.fullmatch(name) else name
+        record = member_at(await find_one(self._directory, f"{LISTING}/{slug}", slug), "data", "listing")
         store = read_listing(record) if isinstance(record, dict) else None
         if store is None:
             raise SchemaDrift("listing", "the response has no listing with a wmid")
-        return Resolution(store=store, way="slug")
+        return Resolution(store=store, way="slug" if slug == name else "id")
 
     async def fetch(self, store: StoreAddress, *, keep: Keep, digests: Sequence[str] = ()) -> PagedMenu | None:
         """Fetch a listing's whole menu. Raises UnknownStore."""
@@ -102,3 +110,12 @@ class Weedmaps:
     def merge(self, store: StoreAddress, pages: Sequence[RawPage]) -> PagedMenu:
         """Rebuild the menu from the responses that `fetch` has kept."""
         return merge_pages(FORM, store.platform_store_id, pages)
+
+    async def _slug_of(self, client: HttpClient, wmid: str) -> str:
+        """Return the slug of an id. The directory has no ids, but each item of a menu links to its listing."""
+        answer = await find_one(client, f"{MENUS}/{wmid}/menu_items", wmid)
+        items = member_at(answer, LIST_MEMBER) or [None]
+        found = MENU_PATH.match(str(member_at(items[0], "links", "self")))
+        if found is None:
+            raise UnknownStore(wmid)
+        return found[1]
