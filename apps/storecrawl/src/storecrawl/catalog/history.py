@@ -109,7 +109,7 @@ class _PriceChanges:
 
 
 async def find_span(connection: Connection, store_id: int, sequence: int, fetched_at: datetime, *, applied: bool) -> Span:
-    """Return the span that a payload sets, after its store is locked; `applied` tells whether it was applied before."""
+    """Return the span that a payload sets, after its store is locked. `applied`: it was applied before."""
     place = {"store_id": store_id, "sequence": sequence}
     found = await fetch(connection, HISTORY.next_payload, place, tuple_row)
     next_sequence, next_at = found[0] if found else (None, None)
