@@ -76,7 +76,14 @@ def products_of(menus: dict[int, Menu]) -> list[tuple[object, ...]]:
 
 def variants_of(menus: dict[int, Menu]) -> list[tuple[object, ...]]:
     return [
-        (sequence, product.external_id, option.option, option.price_rec_cents, option.special_rec_cents, option.quantity)
+        (
+            sequence,
+            product.external_id,
+            option.option,
+            option.price_rec_cents,
+            option.special_rec_cents,
+            option.quantity,
+        )
         for sequence, menu in sorted(menus.items())
         for product in sorted(menu.products, key=lambda product: product.external_id)
         for option in sorted(product.variants, key=lambda option: option.option)
@@ -117,7 +124,9 @@ async def test_unchanged_menu_writes_no_row_of_a_product_or_history(
 ) -> None:
     store, menu = await new_store(), make_menu({"a": {}, "b": {"Options": ["1g", "1oz"]}})
     await refresh(store, 0, menu)
-    rows = "select array(select xmin::text from storecrawl.products) || array(select xmin::text from storecrawl.variants)"
+    rows = (
+        "select array(select xmin::text from storecrawl.products) || array(select xmin::text from storecrawl.variants)"
+    )
     before = await query(rows)
 
     report = await refresh(store, 1, menu)

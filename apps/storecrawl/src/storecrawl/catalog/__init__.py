@@ -43,6 +43,7 @@ from storecrawl.catalog.errors import (
     UnknownStore,
 )
 from storecrawl.catalog.files import open_payload, open_raw_menu, packed_menu, read_document, read_menu, unpacked_menu
+from storecrawl.catalog.history import keep_months
 from storecrawl.catalog.images import (
     DueImage,
     StoredImage,
@@ -95,7 +96,6 @@ from storecrawl.catalog.raw_menus import (
     record_raw_menu,
     refused_beyond,
 )
-from storecrawl.catalog.history import keep_months
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.repeats import repeat_menu
@@ -211,9 +211,9 @@ __all__ = [
     "find_store",
     "hold_menu",
     "images_of_products",
+    "keep_months",
     "known_products",
     "latest_payload",
-    "keep_months",
     "list_brands",
     "list_payloads",
     "list_products",

@@ -77,7 +77,9 @@ _CENTS: Final = ("price_rec_cents", "price_med_cents", "special_rec_cents", "spe
 _OPTION_KEYS: Final = {"product_id": "bigint", "option": "text"}
 _TEXTS: Final = ("name", "brand", "category", "subcategory", "strain_type")
 _POTENCY: Final = {
-    f"{name}_{part}": kind for name in ("thc", "cbd") for part, kind in (("lo", "numeric"), ("hi", "numeric"), ("unit", "text"))
+    f"{name}_{part}": kind
+    for name in ("thc", "cbd")
+    for part, kind in (("lo", "numeric"), ("hi", "numeric"), ("unit", "text"))
 }
 
 SET_PRODUCTS: Final = _History(
@@ -108,7 +110,9 @@ class _PriceChanges:
     changed_at: datetime | None
 
 
-async def find_span(connection: Connection, store_id: int, sequence: int, fetched_at: datetime, *, applied: bool) -> Span:
+async def find_span(
+    connection: Connection, store_id: int, sequence: int, fetched_at: datetime, *, applied: bool
+) -> Span:
     """Return the span that a payload sets, after its store is locked. `applied`: it was applied before."""
     place = {"store_id": store_id, "sequence": sequence}
     found = await fetch(connection, HISTORY.next_payload, place, tuple_row)

@@ -24,7 +24,7 @@ class EarlierProduct:
     """The catalog's previous record of a product.
 
     `absent_from` is the first applied fetch since the product was last seen, None if the last one has it. It is
-    `in_history` if the last applied payload has it in usable form, and `is_newer` if a payload after this one has it so.
+    `in_history` if the last applied payload has it in usable form, and `is_newer` if one after this payload does.
     """
 
     id: int
