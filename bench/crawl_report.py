@@ -93,8 +93,9 @@ def _growth_sentence(first: Part, later: Part) -> str:
     return (
         f"bar: {later.name} / {first.name}: database {database / first_database:.4f}, files {files / first_files:.4f},"
         f" together {together:.4f}, CPU {cpu[0] / cpu[1]:.2f};"
-        f" {database / later.stores / KILOBYTE:.1f} kB of database and {files / later.stores / KILOBYTE:.1f} kB of files a"
-        f" store, at first {first_database / first.stores / KILOBYTE:.0f} and {first_files / first.stores / KILOBYTE:.0f}"
+        f" {database / later.stores / KILOBYTE:.1f} kB of database and"
+        f" {files / later.stores / KILOBYTE:.1f} kB of files a store,"
+        f" at first {first_database / first.stores / KILOBYTE:.0f} and {first_files / first.stores / KILOBYTE:.0f}"
     )
 
 

@@ -103,7 +103,7 @@ async def test_variant_is_stored_in_cents_with_its_special(
     }
 
 
-async def test_unchanged_product_only_updates_its_last_seen_time(
+async def test_unchanged_product_only_changes_its_last_sighting(
     new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()

@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from storecrawl.catalog import RefreshReport, find_payload, list_refusals, product_history, repeat_menu
 from storecrawl.catalog.normalize import Menu
-from storecrawl.catalog.statistics import refresh_views
 
 pytestmark = pytest.mark.asyncio
 
@@ -141,7 +140,6 @@ async def test_price_history_contains_the_days_without_a_change(
     await refresh(store, 0, make_menu(["a"]))
     await repeat(store, 24)
     await repeat(store, 48)
-    await refresh_views(connection)
 
     days = await query("select day, price_rec_cents from storecrawl.price_history_by_day order by day")
 

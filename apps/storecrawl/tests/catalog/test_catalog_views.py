@@ -49,20 +49,17 @@ async def test_view_figures_match_the_products(
     assert tuple(counts.values()) == (3, 2, 2)
 
 
-async def test_price_history_contains_the_last_price_of_each_day(
-    connection: psycopg.AsyncConnection,
-    new_store: NewStore,
-    make_menu: MakeMenu,
-    refresh: Refresh,
-    query: Query,
+async def test_price_history_contains_the_last_price_of_each_day_and_month_without_a_refresh(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, query: Query
 ) -> None:
     store = await new_store()
     for hour, price in ((1, 10), (20, 11), (30, 12)):
         await refresh(store, hour, make_menu({"a": {"recPrices": [price]}}))
-    await refresh_views(connection)
 
     rows = await query("select day, price_rec_cents from storecrawl.price_history_by_day order by day")
     assert [tuple(row.values()) for row in rows] == [(date(2026, 5, 1), 1100), (date(2026, 5, 2), 1200)]
+    rows = await query("select month, price_rec_cents from storecrawl.price_history_by_month")
+    assert [tuple(row.values()) for row in rows] == [(date(2026, 5, 1), 1200)]
 
 
 async def test_reader_does_not_wait_for_a_refresh(database: str, connection: psycopg.AsyncConnection) -> None:

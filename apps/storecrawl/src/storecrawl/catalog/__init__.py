@@ -171,7 +171,6 @@ from storecrawl.catalog.webhooks import (
 )
 
 __all__ = [
-    "SAME_ID_LIMIT",
     "BegunFetch",
     "BlockedStores",
     "Brand",
@@ -223,6 +222,7 @@ __all__ = [
     "RefreshRules",
     "Relation",
     "Retention",
+    "SAME_ID_LIMIT",
     "Snapshot",
     "Span",
     "Store",

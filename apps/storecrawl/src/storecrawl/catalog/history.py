@@ -32,6 +32,7 @@ class Span:
     if the payload was applied before.
     """
 
+    store_id: int
     sequence: int
     fetched_at: datetime
     next_sequence: int | None
@@ -113,12 +114,17 @@ class _PriceChanges:
 async def find_span(
     connection: Connection, store_id: int, sequence: int, fetched_at: datetime, *, applied: bool
 ) -> Span:
-    """Return the span that a payload sets, after its store is locked; `applied` tells whether it was applied before."""
+    """Return the span that a payload sets, after its store is locked. `applied`: it was applied before."""
     place = {"store_id": store_id, "sequence": sequence}
     found = await fetch(connection, HISTORY.next_payload, place, tuple_row)
     next_sequence, next_at = found[0] if found else (None, None)
     return Span(
-        sequence=sequence, fetched_at=fetched_at, next_sequence=next_sequence, next_at=next_at, is_first=not applied
+        store_id=store_id,
+        sequence=sequence,
+        fetched_at=fetched_at,
+        next_sequence=next_sequence,
+        next_at=next_at,
+        is_first=not applied,
     )
 
 

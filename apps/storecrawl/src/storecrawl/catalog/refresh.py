@@ -168,7 +168,7 @@ async def _refresh(connection: Connection, position: PayloadPosition, span: Span
     await _touch(connection, position, plan, menu, known)
     await record_refusals(connection, position.payload_id, position.store_id, menu.refused)
     missed = await count_misses(connection, position)
-    history_changes = await _write_history(connection, position, span, plan, menu, known, ids)
+    history_changes = await _write_history(connection, span, plan, menu, known, ids)
     return RefreshReport(
         payload_id=position.payload_id,
         new=len(plan.new),
@@ -264,7 +264,6 @@ async def _touch(
 
 async def _write_history(
     connection: Connection,
-    position: PayloadPosition,
     span: Span,
     plan: Plan,
     menu: Menu,
@@ -279,7 +278,7 @@ async def _write_history(
         gone = [each.id for each in known.values() if each.in_history and each.external_id not in present]
         products = written + returned + gone
     else:
-        products = await fetch(connection, PRODUCTS.ids_of_store, place_of(position), scalar_row)
+        products = await fetch(connection, PRODUCTS.ids_of_store, {"store_id": span.store_id}, scalar_row)
     return await write_history(connection, span, menu, ids, products) if products else 0
 
 

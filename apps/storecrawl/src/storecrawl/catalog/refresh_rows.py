@@ -23,8 +23,8 @@ Row = dict[str, object]
 class EarlierProduct:
     """The catalog's previous record of a product.
 
-    `absent_from` is the first applied fetch since the product was last seen, None if the last one has it. `in_history`
-    tells whether the last applied payload has it in usable form, `is_newer` whether a later one than this does.
+    `absent_from` is the first applied fetch since the product was last seen, None if the last one has it. It is
+    `in_history` if the last applied payload has it in usable form, and `is_newer` if one after this payload does.
     """
 
     id: int

@@ -360,7 +360,7 @@ comment on column storecrawl.payloads.refused_options is 'Unusable options of us
 comment on column storecrawl.payloads.normalizer is
     'The version of the code that normalized the payload when it was first applied.';
 comment on column storecrawl.payloads.repeats is
-    'The first of consecutive payloads with the same document. Its snapshots apply to all of them.';
+    'The first of consecutive payloads with the same document.';
 comment on column storecrawl.payloads.known_shares is
     'The share of known values of each field, from 0 to 1. Null before the payload was read.';
 comment on column storecrawl.payloads.held_fields is

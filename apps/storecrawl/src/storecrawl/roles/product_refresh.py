@@ -1,4 +1,4 @@
-"""product_refresh: turn a stored payload into products, variants and snapshots, without calling the upstream."""
+"""product_refresh: turn a stored payload into products, variants and history, without calling the upstream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""storage_upkeep: remove files without a row, and what the retention policy does not keep."""
+"""storage_upkeep: remove files without a row, and files and history past their retention."""
 
 from __future__ import annotations
 
