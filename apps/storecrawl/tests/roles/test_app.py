@@ -50,19 +50,16 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
         ("store_discovery_dutchie", timedelta(hours=24), 5),
         ("analytics_refresh", timedelta(hours=6), 0),
         ("orphan_sweep", timedelta(hours=24), 0),
+        ("payload_expiry", timedelta(hours=24), 0),
     }
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
-    schedules = build_app(CrawlSettings(keep_days=30)).schedules
+    schedules = build_app(CrawlSettings()).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
         ("payload_fetch_all", "store_discovery_dutchie", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
     )
-
-
-def test_payloads_expire_by_schedule_if_a_policy_is_set() -> None:
-    assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
 def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:
