@@ -33,10 +33,11 @@ def deadly(name):
             os.kill(os.getpid(), signal.SIGKILL)
         if steps == victim and name == "write":
             arguments = (arguments[0], arguments[1][: len(arguments[1]) // 2])
-        result = call(*arguments, **options)
-        if steps == victim:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
+        try:
+            return call(*arguments, **options)
+        finally:
+            if steps == victim:
+                os.kill(os.getpid(), signal.SIGKILL)
     return step
 
 content = document.read_bytes()
@@ -103,7 +104,7 @@ def _killed_folder(folder: Path, source: Path) -> Path:
 
 
 def _visible(root: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in root.rglob("store_*") if path.is_file()]
+    return [path.relative_to(root).as_posix() for path in root.rglob("*.zst") if path.is_file()]
 
 
 def _is_whole(root: Path, path: str, document: bytes) -> bool:

@@ -42,7 +42,7 @@ def test_old_temporary_file_is_an_orphan(store: PayloadStore, root: Path) -> Non
     assert _old(store) == ["2026/01/01/tmp.0123"]
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "store_1.json.gz", "store_x_1_1_0123456789abcdef.json.gz"])
+@pytest.mark.parametrize("name", ["notes.txt", "0123.json.zst", f"{0:064x}.csv.zst"])
 def test_files_of_other_programs_are_ignored(store: PayloadStore, root: Path, name: str) -> None:
     root.mkdir(parents=True)
     (root / name).write_bytes(b"")

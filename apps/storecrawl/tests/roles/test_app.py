@@ -57,11 +57,12 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
         ("analytics_refresh", timedelta(hours=6), 0),
         ("orphan_sweep", timedelta(hours=24), 0),
         ("history_upkeep", timedelta(hours=24), 0),
+        ("payload_expiry", timedelta(hours=24), 0),
     }
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
-    schedules = build_app(CrawlSettings(platforms=DUTCHIE, keep_days=30)).schedules
+    schedules = build_app(CrawlSettings(platforms=DUTCHIE)).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
         (
@@ -74,10 +75,6 @@ def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
         ),
         "skip",
     )
-
-
-def test_payloads_expire_by_schedule_if_a_policy_is_set() -> None:
-    assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
 
 
 def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:

@@ -22,11 +22,11 @@ def crawl(crawl_with: Callable[..., Any]) -> Any:
 def leave_files(crawl: Any, number: int) -> None:
     store = payload_store(crawl.settings)
     for task_id in range(number):
-        store.write(1, b"{}", task_id=task_id, attempt=1)
+        store.write(1, str(task_id).encode(), task_id=task_id, attempt=1)
 
 
 def files_in(crawl: Any) -> int:
-    return sum(path.is_file() for path in crawl.settings.data_dir.rglob("store_*"))
+    return sum(path.is_file() for path in crawl.settings.data_dir.rglob("*.zst"))
 
 
 async def test_few_files_without_a_row_are_removed(crawl: Any) -> None:

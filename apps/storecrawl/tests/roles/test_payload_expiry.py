@@ -141,6 +141,25 @@ async def test_already_deleted_file_is_marked(keeper: Keeper) -> None:
     assert keeper.stored_payloads() == payloads[1:]
 
 
+async def test_file_that_a_newer_payload_needs_stays(keeper: Keeper, connection: psycopg.Connection[Any]) -> None:
+    store = keeper.shop.store()
+    payloads = [keeper.payload(store, age) for age in (4, 3, 2, 1)]
+    shared, base, *_ = (keeper.shop.file_of(each) for each in payloads)
+    connection.execute(
+        "update storecrawl.payloads as newer set storage_path = older.storage_path, base_path = base.storage_path"
+        " from storecrawl.payloads as older, storecrawl.payloads as base"
+        " where newer.id = %s and older.id = %s and base.id = %s",
+        (payloads[3], payloads[0], payloads[1]),
+    )
+
+    await keeper.expire(keep_days=0, keep_last=2)
+
+    assert shared.exists()
+    assert base.exists()
+    expired = connection.execute("select id from storecrawl.payloads where expired_at is not null order by id")
+    assert [each for (each,) in expired] == payloads[:2]
+
+
 async def test_expired_payload_is_reported_as_gone_with_the_reason(
     keeper: Keeper, http: Any, make_document: Callable[..., dict[str, Any]]
 ) -> None:

@@ -23,7 +23,7 @@ from storecrawl.catalog import (
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.platforms.menus import read_menu
 
-LISTED = ("id", "store", "fetched", "products", "bytes", "gzip", "applied")
+LISTED = ("id", "store", "fetched", "products", "bytes", "stored", "applied")
 CHANGED = ("what", "product", "option", "field", "before", "after")
 CHANGES = ("added", "removed", "price_changes", "stock_changes")
 

@@ -50,7 +50,7 @@ for no key update
 
 
 -- name: needed_files
--- returns: the paths of files that rows of these stores need: their own ones and the bases of those
+-- returns: the paths of files that rows of these stores need: their own files and the bases of those
 with kept as (
     select storage_path, base_path
     from storecrawl.payloads

@@ -44,7 +44,7 @@ where newest.expired_at is null
 
 
 -- name: newest_base
--- returns: the full file on which a store's newest raw menu with a payload is based, its own one if it is full
+-- returns: the full file on which a store's newest raw menu with a payload is based, or its own file if that is full
 select coalesce(base_path, storage_path)
 from storecrawl.raw_menus
 where store_id = %(store_id)s
