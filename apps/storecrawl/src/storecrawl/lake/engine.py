@@ -53,9 +53,7 @@ def _dataset_in_bucket(url: str) -> pa.dataset.Dataset:
             schema=SCHEMA,
             format="parquet",
             filesystem=_bucket_client(os.environ),
-            partitioning=pa.dataset.partitioning(
-                pa.schema([SCHEMA.field(name) for name in PARTITION]), flavor="hive"
-            ),
+            partitioning=pa.dataset.partitioning(pa.schema([SCHEMA.field(name) for name in PARTITION]), flavor="hive"),
         )
     except FileNotFoundError:
         return pa.dataset.dataset(SCHEMA.empty_table())

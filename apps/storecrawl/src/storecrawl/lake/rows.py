@@ -48,13 +48,7 @@ class _Batch:
 
 
 class PriceRows:
-    """The rows of prices that match a filter, to be read once, in a transaction.
-
-        rows = PriceRows(connection, RowFilter(state="AZ"))
-        async for piece in rows:
-            output.write(piece)
-        assert not rows.lost_history
-    """
+    """The rows of prices that match a filter, to be read once, in a transaction."""
 
     def __init__(self, connection: Connection, criteria: RowFilter) -> None:
         self._connection = connection
@@ -78,9 +72,7 @@ class PriceRows:
     async def _batches(self) -> AsyncIterator[_Batch]:
         """Yield payloads in batches that do not separate those of a store and a day."""
         batch, previous = _Batch(), None
-        async with AsyncServerCursor(
-            self._connection, "observed_payloads", row_factory=class_row(_Payload)
-        ) as cursor:
+        async with AsyncServerCursor(self._connection, "observed_payloads", row_factory=class_row(_Payload)) as cursor:
             cursor.itersize = PAYLOADS_AT_ONCE
             await cursor.execute(ROWS.observed_payloads, asdict(self._criteria))
             async for payload in cursor:
@@ -100,9 +92,7 @@ def product_rows(connection: Connection, criteria: RowFilter) -> AsyncIterator[b
     return _copied(connection, ROWS.products, asdict(criteria))
 
 
-async def _copied(
-    connection: Connection, query: bytes, parameters: Mapping[str, object]
-) -> AsyncIterator[bytes]:
+async def _copied(connection: Connection, query: bytes, parameters: Mapping[str, object]) -> AsyncIterator[bytes]:
     """Yield the rows of a query in pieces of whole rows, of about PIECE_BYTES."""
     piece = bytearray()
     async with (
