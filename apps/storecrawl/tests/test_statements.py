@@ -10,10 +10,11 @@ import pytest
 import storecrawl
 from storecrawl.catalog import sql as catalog_sql
 from storecrawl.egress import sql as egress_sql
+from storecrawl.lake import sql as lake_sql
 from storecrawl.statements import Statements
 
 SOURCE = Path(storecrawl.__file__).parent
-PACKAGES = (catalog_sql, egress_sql)
+PACKAGES = (catalog_sql, egress_sql, lake_sql)
 
 
 def declared_statements() -> dict[tuple[str, str], Statements]:

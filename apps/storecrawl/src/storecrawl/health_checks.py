@@ -1,4 +1,4 @@
-"""The crawler's checks for Rolecall's doctor: routes, troubled stores, held menus, failing fetches, storage."""
+"""The crawler's checks for Rolecall's doctor: routes, troubled stores, held menus, failing fetches, storage, lake."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from storecrawl.catalog import (
 from storecrawl.catalog import quality as facts
 from storecrawl.catalog.quality import FailingStores
 from storecrawl.egress.repository import StoredRoute, list_routes
+from storecrawl.lake.days import lake_lag
 from storecrawl.payloads import PayloadError
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import FETCHES
@@ -156,7 +157,18 @@ def build_checks(crawler: Crawler) -> tuple[Check, ...]:
             ]
         return []
 
-    return (*CHECKS, dark_stores, failing_fetches, stale_stores, storage)
+    async def lake(connection: Connection) -> list[Finding]:
+        """Check whether prices wait to be written to the lake for longer than some of its rounds."""
+        if not settings.lake:
+            return []
+        found = await lake_lag(connection, timedelta(seconds=ROUNDS * settings.lake_every))
+        if not found.stores:
+            return []
+        problem = f"the lake lacks prices of {found.stores:,} stores, the first since {_moment(found.since)}"
+        advice = "look at the tasks of the role lake, and check its schedule"
+        return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/roles/lake")]
+
+    return (*CHECKS, dark_stores, failing_fetches, stale_stores, storage, lake)
 
 
 def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:

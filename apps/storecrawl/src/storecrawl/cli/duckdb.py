@@ -38,16 +38,16 @@ def query_lake(
     # They import the packages of the extra.
     import duckdb  # noqa: PLC0415
 
-    from storecrawl.lake import shell  # noqa: PLC0415
+    from storecrawl.cli import lake_prompt  # noqa: PLC0415
     from storecrawl.lake.engine import open_lake  # noqa: PLC0415
 
     settings = CrawlHome(data_dir=data_dir, database_url=None).settings
-    show = shell.SHOWN[output.value]
+    show = lake_prompt.SHOWN[output.value]
     with open_lake(settings.store, settings.data_dir) as connection:
         if command is None and sys.stdin.isatty():
-            shell.prompt(connection, show)
+            lake_prompt.prompt(connection, show)
             return
         try:
-            shell.run(connection, sys.stdin.read() if command is None else command, show)
+            lake_prompt.run(connection, sys.stdin.read() if command is None else command, show)
         except duckdb.Error as problem:
             raise ConfigError(str(problem), variable="SQL") from None

@@ -32,10 +32,15 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 
 
 class ParquetFile:
-    """A new file, filled with rows in CSV. Blocks, so use it in a thread."""
+    """A new file, filled with rows in CSV. Blocks, so use it in a thread.
+
+    `row_count` and `size`, in bytes, are those of the file after its end.
+    """
 
     def __init__(self, path: Path, columns: Columns, *, without: Collection[str] = ()) -> None:
         self.row_count = 0
+        self.size = 0
+        self._path = path
         self._rows = bytearray()
         schema = arrow_schema(columns)
         kept = [name for name in columns if name not in without]
@@ -61,6 +66,7 @@ class ParquetFile:
         if error is None:
             self._write_group()
         self._writer.close()
+        self.size = self._path.stat().st_size
 
     def add(self, rows: bytes) -> None:
         """Add whole rows. Raises ValueError if they do not fit the columns."""

@@ -48,13 +48,7 @@ class _Batch:
 
 
 class PriceRows:
-    """The rows of prices that match a filter, to be read once, in a transaction.
-
-    rows = PriceRows(connection, RowFilter(state="AZ"))
-    async for piece in rows:
-        output.write(piece)
-    assert not rows.lost_history
-    """
+    """The rows of prices that match a filter, to be read once, in a transaction."""
 
     def __init__(self, connection: Connection, criteria: RowFilter) -> None:
         self._connection = connection

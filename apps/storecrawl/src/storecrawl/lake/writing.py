@@ -39,7 +39,7 @@ async def write_day(connection: Connection, storage: Storage, day: LakeDay) -> W
         with ParquetFile(file, PRICES, without=PARTITION) as writer:
             async for piece in rows:
                 await asyncio.to_thread(writer.add, piece)
-        written = WrittenDay(rows=writer.row_count, size=file.stat().st_size, lost_history=rows.lost_history)
+        written = WrittenDay(rows=writer.row_count, size=writer.size, lost_history=rows.lost_history)
         if not written.lost_history:
             await _replace(connection, storage, day, file, written)
     await remove_marks(connection, day, marks)
