@@ -1,4 +1,4 @@
-"""The feed of changes: it tells news only, once, and in an order that readers can rely on."""
+"""The feed of changes: each change is published once, and in an order that readers can rely on."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ NewStore = Callable[..., Awaitable[int]]
 NewPayload = Callable[..., Awaitable[int]]
 Refresh = Callable[..., Awaitable[RefreshReport]]
 Query = Callable[..., Awaitable[list[dict[str, Any]]]]
-Told = Callable[[], Awaitable[list[tuple[str, str | None]]]]
+Published = Callable[[], Awaitable[list[tuple[str, str | None]]]]
 
 
 @pytest.fixture
-def told(connection: psycopg.AsyncConnection) -> Told:
+def published(connection: psycopg.AsyncConnection) -> Published:
     """Publish changes; return the kind and product of all of them."""
 
     async def read() -> list[tuple[str, str | None]]:
@@ -47,7 +47,7 @@ def told(connection: psycopg.AsyncConnection) -> Told:
     return read
 
 
-async def test_new_price_is_told_with_the_old_one(
+async def test_new_price_is_published_with_the_old_one(
     connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh
 ) -> None:
     store = await new_store()
@@ -62,19 +62,19 @@ async def test_new_price_is_told_with_the_old_one(
     assert change.new == {"price_rec_cents": 1500}
 
 
-async def test_product_is_told_when_it_comes_leaves_and_returns(
-    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, told: Told
+async def test_added_removed_and_returned_product_is_a_change_each_time(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, published: Published
 ) -> None:
     store = await new_store()
     for hour, products in enumerate(["ab", "abc", "ab", "ab", "ab", "abc"]):
         await refresh(store, hour, make_menu(list(products)))
 
     kinds = (ADDED, ChangeKind.PRODUCT_REMOVED, ChangeKind.PRODUCT_RETURNED)
-    assert await told() == [(kind, "Product c") for kind in kinds]
+    assert await published() == [(kind, "Product c") for kind in kinds]
 
 
 async def test_replay_with_another_reading_is_no_change(
-    new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, told: Told
+    new_store: NewStore, new_payload: NewPayload, make_menu: MakeMenu, refresh: Refresh, published: Published
 ) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(["a"]))
@@ -83,28 +83,32 @@ async def test_replay_with_another_reading_is_no_change(
 
     await refresh(store, 1, make_menu({"a": {"recPrices": [7]}, "b": {}}), payload)
 
-    assert await told() == []
+    assert await published() == []
 
 
-async def test_product_of_a_late_payload_is_no_news(
-    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, told: Told
+async def test_product_of_a_late_payload_is_no_change(
+    new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, published: Published
 ) -> None:
     store = await new_store()
     for hour, products in ((0, ["a"]), (2, ["a"]), (1, ["a", "b"])):
         await refresh(store, hour, make_menu(products))
 
-    assert await told() == []
+    assert await published() == []
 
 
-async def test_dark_store_is_told_and_its_next_menu_too(
-    connection: psycopg.AsyncConnection, new_store: NewStore, make_menu: MakeMenu, refresh: Refresh, told: Told
+async def test_dark_store_and_its_next_menu_are_changes(
+    connection: psycopg.AsyncConnection,
+    new_store: NewStore,
+    make_menu: MakeMenu,
+    refresh: Refresh,
+    published: Published,
 ) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(["a"]))
     await darken_stores(connection, timedelta(days=1))
     await refresh(store, 1, make_menu(["a"]))
 
-    assert await told() == [(ChangeKind.STORE_DARK, None), (ChangeKind.STORE_LIGHT, None)]
+    assert await published() == [(ChangeKind.STORE_DARK, None), (ChangeKind.STORE_LIGHT, None)]
 
 
 async def test_change_that_commits_late_is_neither_skipped_nor_repeated(

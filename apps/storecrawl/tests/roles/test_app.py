@@ -29,10 +29,13 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "discover_state": "store_discovery",
         "history_upkeep": "storage_upkeep",
         "image_fetch": "image_fetch",
+        "change_expiry": "storage_upkeep",
         "orphan_sweep": "storage_upkeep",
         "payload_expiry": "storage_upkeep",
         "entry_point_discovery": "entry_point_discovery",
         "map_stores": "analytics_refresh",
+        "post_changes": "webhooks",
+        "watch_quality": "webhooks",
         "merge_statistics": "analytics_refresh",
         "payload_fetch": "payload_fetch",
         "payload_fetch_all": "payload_fetch",
@@ -58,23 +61,15 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
         ("orphan_sweep", timedelta(hours=24), 0),
         ("history_upkeep", timedelta(hours=24), 0),
         ("payload_expiry", timedelta(hours=24), 0),
+        ("change_expiry", timedelta(hours=24), 0),
+        ("watch_quality", timedelta(minutes=5), 0),
     }
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
     schedules = build_app(CrawlSettings(platforms=DUTCHIE)).schedules
 
-    assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
-        (
-            "payload_fetch_all_dutchie",
-            "store_discovery_dutchie",
-            "analytics_refresh",
-            "orphan_sweep",
-            "history_upkeep",
-            "payload_expiry",
-        ),
-        "skip",
-    )
+    assert {schedule.overlap for schedule in schedules.values()} == {"skip"}
 
 
 def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:

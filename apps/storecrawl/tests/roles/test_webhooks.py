@@ -93,7 +93,7 @@ async def test_webhook_gets_only_the_changes_of_its_filters(
     assert [change["brand"] for change in msgspec.json.decode(body)["data"]["changes"]] == ["Kite", "Kite"]
 
 
-async def test_check_raises_one_alarm_and_tells_its_end(
+async def test_check_raises_one_alarm_and_one_at_its_end(
     database: str, run: Run, shop: Any, connection: psycopg.Connection[Any]
 ) -> None:
     shop.block(shop.store(), "HTTP 403")

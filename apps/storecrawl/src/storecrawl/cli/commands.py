@@ -40,6 +40,7 @@ COMMANDS = (
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),
     ("webhooks", "webhooks:webhooks", "Webhooks: the receivers of changes of prices, products and stores."),
+    ("reader", "reader:make_reader", "Create a login for analysts, which can only read, and print its address."),
     (
         "dbt-sources",
         "dbt:print_sources",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -65,6 +65,15 @@ USUAL = (Path("storecrawl-data"), Path("rolecall-data"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Logins:
+    """Connection strings of one database: of its owner, of a user who can create roles, and one for other programs."""
+
+    owner: str
+    creator: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlHome:
     """The location of a crawl's data: one folder, or that of the settings and the defaults."""
 
@@ -90,6 +99,15 @@ class CrawlHome:
         with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
             return run_unwinding(_query(server.dsn() if server else str(self.database_url), operation))
 
+    @contextmanager
+    def logins(self) -> Iterator[Logins]:
+        """Migrate the database; provide its connection strings during the block. Raises DatabaseError, ConfigError."""
+        with nullcontext(None) if self.database_url else EmbeddedServer(self._folder().absolute()) as server:
+            owner = server.dsn() if server else str(self.database_url)
+            _migrate(owner)
+            creator = server.superuser_dsn(str(conninfo_to_dict(owner)["dbname"])) if server else owner
+            yield Logins(owner=owner, creator=creator, shown=server.dsn(tcp=True) if server else owner)
+
     def _folder(self) -> Path:
         """Return the folder of the embedded database, that of `rolecall up` if there is none yet."""
         folder = self.data_dir or os.environ.get(DATA_DIR_VARIABLE)
@@ -102,9 +120,13 @@ class CrawlHome:
         return found[0] if found else USUAL[-1]
 
 
-async def _query(dsn: str, operation: Callable[[Connection], Awaitable[T]]) -> T:
+def _migrate(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
         migrate(connection)
         migrate(connection, MIGRATIONS)
+
+
+async def _query(dsn: str, operation: Callable[[Connection], Awaitable[T]]) -> T:
+    _migrate(dsn)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
         return await operation(connection)

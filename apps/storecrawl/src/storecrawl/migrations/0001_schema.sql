@@ -1635,7 +1635,7 @@ for each row when (storecrawl.lake_state(old.state) <> storecrawl.lake_state(new
 execute function storecrawl.mark_moved_store();
 
 -- The feed of changes: prices, products, dark stores, held menus and quality alarms. Triggers write it in the
--- transaction of the change. Only news are changes: a payload that is applied again tells nothing.
+-- transaction of the change. A payload that is applied again adds no change.
 
 create type storecrawl.change_kind as enum (
     'price_changed', 'product_added', 'product_removed', 'product_returned',
@@ -1736,8 +1736,8 @@ as $$
     ))
 $$;
 
--- A price is news if the payload that the product shows is applied for the first time, in this transaction.
-create function storecrawl.tell_price()
+-- A price counts as changed if the payload that the product shows is applied for the first time, in this transaction.
+create function storecrawl.record_price()
 returns trigger
 language plpgsql
 as $$
@@ -1755,8 +1755,8 @@ begin
 end
 $$;
 
--- The products of a store's first menu are no news, nor are those of a payload that is applied again or late.
-create function storecrawl.tell_added_products()
+-- The products of a store's first menu are no changes, nor are those of a payload that is applied again or late.
+create function storecrawl.record_added_products()
 returns trigger
 language plpgsql
 as $$
@@ -1791,7 +1791,7 @@ begin
 end
 $$;
 
-create function storecrawl.tell_availability()
+create function storecrawl.record_availability()
 returns trigger
 language plpgsql
 as $$
@@ -1808,7 +1808,7 @@ begin
 end
 $$;
 
-create function storecrawl.tell_darkness()
+create function storecrawl.record_darkness()
 returns trigger
 language plpgsql
 as $$
@@ -1824,7 +1824,7 @@ begin
 end
 $$;
 
-create function storecrawl.tell_held_menu()
+create function storecrawl.record_held_menu()
 returns trigger
 language plpgsql
 as $$
@@ -1835,19 +1835,19 @@ begin
 end
 $$;
 
-create trigger tell_prices after update of price_changes on storecrawl.variants
-for each row when (new.price_changes > old.price_changes) execute function storecrawl.tell_price();
-create trigger tell_added_products after insert on storecrawl.products
-referencing new table as touched for each statement execute function storecrawl.tell_added_products();
-create trigger tell_availability after update of availability on storecrawl.products
+create trigger record_prices after update of price_changes on storecrawl.variants
+for each row when (new.price_changes > old.price_changes) execute function storecrawl.record_price();
+create trigger record_added_products after insert on storecrawl.products
+referencing new table as touched for each statement execute function storecrawl.record_added_products();
+create trigger record_availability after update of availability on storecrawl.products
 for each row when ((new.availability = 'removed_from_menu') <> (old.availability = 'removed_from_menu'))
-execute function storecrawl.tell_availability();
-create trigger tell_darkness after update of dark_since on storecrawl.stores
+execute function storecrawl.record_availability();
+create trigger record_darkness after update of dark_since on storecrawl.stores
 for each row when ((old.dark_since is null) <> (new.dark_since is null))
-execute function storecrawl.tell_darkness();
-create trigger tell_held_menus after update of held_because on storecrawl.payloads
+execute function storecrawl.record_darkness();
+create trigger record_held_menus after update of held_because on storecrawl.payloads
 for each row when (old.held_because is null and new.held_because is not null)
-execute function storecrawl.tell_held_menu();
+execute function storecrawl.record_held_menu();
 
 -- The next round publishes the changes. Most of them ask for one by the change log as well, at most once a transaction.
 create constraint trigger ask_to_publish after insert on storecrawl.catalog_changes

@@ -54,7 +54,7 @@ def add_webhooks(app: App, checks: Sequence[Check]) -> None:
             found = {check.__name__: list(await check(tx)) for check in checks}  # type: ignore[attr-defined]  # all are functions
             known = await last_alarms(tx)
             alarms = [
-                {"old": {"severity": before}, "new": {"check": name, "severity": now, "problem": _told(findings)}}
+                {"old": {"severity": before}, "new": {"check": name, "severity": now, "problem": _problem(findings)}}
                 for name, findings in found.items()
                 if (now := _severity(findings)) != (before := known.get(name, FINE))
             ]
@@ -85,5 +85,5 @@ def _severity(findings: Sequence[Finding]) -> str:
     return (Severity.TROUBLE if is_trouble else Severity.WARNING).value
 
 
-def _told(findings: Sequence[Finding]) -> str:
+def _problem(findings: Sequence[Finding]) -> str:
     return "; ".join(finding.problem for finding in findings)

@@ -44,7 +44,7 @@ comment on function storecrawl.lake_state is 'The state in a path of the lake.';
 create view storecrawl.lake_stores with (security_invoker = true) as
 select
     id as store_id,
-    'dutchie' as platform,
+    platform,
     storecrawl.lake_state(state) as state,
     name as store_name,
     chain,
