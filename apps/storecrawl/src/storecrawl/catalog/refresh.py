@@ -6,9 +6,10 @@ on how often or in which order:
 
 - a product shows the newest payload that contains it, by the number of the store's fetch;
 - its misses are the complete payloads applied since it was last seen;
-- a snapshot belongs to a payload and to the payloads that repeat it, and is written once.
+- a snapshot belongs to a payload and to the payloads that repeat it, and a replay replaces it.
 
-Only the times of changes depend on the order in which payloads were applied.
+A replay looks at the rows themselves. It corrects them, which is no change: price changes are then counted again from
+the history. Only the times of other changes depend on the order in which payloads were applied.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 
 from storecrawl.catalog.dark import forget_stock, lighten_store
 from storecrawl.catalog.errors import HeldMenu, UnknownPayload
-from storecrawl.catalog.normalize import Menu, fingerprint, known_values, shares_of
+from storecrawl.catalog.normalize import Menu, Product, known_values, shares_of
 from storecrawl.catalog.plausibility import MenuHistory, Plausibility
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
@@ -29,6 +30,7 @@ from storecrawl.catalog.refresh_rows import (
     Plan,
     brand_rows,
     details_row,
+    hash_rows,
     plan_refresh,
     product_row,
     product_snapshot_row,
@@ -37,6 +39,7 @@ from storecrawl.catalog.refresh_rows import (
 )
 from storecrawl.catalog.refusals import record_refusals
 from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
+from storecrawl.catalog.version import catalog_version
 from storecrawl.statements import Connection, exact_json, execute, fetch, json_text
 
 
@@ -57,7 +60,7 @@ class RefreshReport:
 
     Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
     `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
-    `out_of_stock` those of them that reached the threshold. Snapshots are the added ones. `refused` products and
+    `out_of_stock` those of them that reached the threshold. Snapshots are the added and corrected ones. `refused` products and
     `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
     the payload lacks, or None if unknown. Misses are counted only for complete payloads.
     """
@@ -94,27 +97,37 @@ async def apply_menu(
     *,
     rules: RefreshRules = DEFAULT_RULES,
 ) -> RefreshReport:
-    """Apply a payload's menu to the catalog in the caller's transaction. Applying it again changes nothing.
+    """Apply a payload's menu to the catalog in the caller's transaction. Applying it again corrects its rows.
 
     Raises UnknownPayload if the payload is not of this store and fetch. Raises HeldMenu, before anything is written,
     if the menu lost too much; the caller then records that with `hold_menu` in another transaction.
     """
+    report, is_late = await write_menu(connection, payload_id, store_id, fetched_at, menu, rules)
+    if is_late:
+        await count_price_changes(connection, store_id)
+    return report
+
+
+async def write_menu(
+    connection: Connection, payload_id: int, store_id: int, fetched_at: datetime, menu: Menu, rules: RefreshRules
+) -> tuple[RefreshReport, bool]:
+    """Apply a menu as `apply_menu` does; return whether the price changes of the store must be counted again."""
     sequence = await lock_store(connection, payload_id, store_id, fetched_at)
     place: dict[str, object] = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
+    known = known_values(menu)
     if not history.applied:
         rules.plausibility.check_claim(menu)
-        known = known_values(menu)
         rules.plausibility.check_history(menu, known, history)
-        outcome = {
-            "applied_count": len(menu.products),
-            "complete": menu.complete,
-            "normalizer": fingerprint(),
-            "known_shares": json_text(shares_of(known)),
-        }
-        await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
         if history.is_dark:
             await lighten_store(connection, store_id, sequence)
+    outcome = {
+        "applied_count": len(menu.products),
+        "complete": menu.complete,
+        "catalog_version": catalog_version(),
+        "known_shares": json_text(shares_of(known)),
+    }
+    await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
     position = PayloadPosition(
         payload_id=payload_id,
         store_id=store_id,
@@ -122,11 +135,18 @@ async def apply_menu(
         sequence=sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
+        version=catalog_version(),
+        is_replay=history.applied,
     )
     report = await _refresh(connection, position, menu)
     if history.is_dark:  # an older menu is no news of the stock
         await forget_stock(connection, [store_id])
-    return report
+    return report, position.is_replay or report.stale > 0
+
+
+async def count_price_changes(connection: Connection, store_id: int) -> None:
+    """Count the price changes of a store's options from its history."""
+    await execute(connection, VARIANTS.count_price_changes, {"store_id": store_id})
 
 
 async def lock_store(connection: Connection, payload_id: int, store_id: int, fetched_at: datetime) -> int:
@@ -158,21 +178,22 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
 
 async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu) -> RefreshReport:
     known = await _known_products(connection, position, menu)
-    plan = plan_refresh(menu, known, position)
+    hashes = {product.external_id: _content_hash(product) for product in menu.products}
+    plan = plan_refresh(menu, known, hashes, position)
     ids = {product.external_id: product.id for product in known.values()}
-    ids |= await _write_products(connection, position, plan, known)
+    ids |= await _write_products(connection, position, plan, known, hashes)
     await _write_variants(connection, position, plan, known, ids)
     await _write_details(connection, plan, ids)
     await _touch(connection, position, plan, menu)
     await record_refusals(connection, position.payload_id, position.store_id, menu.refused)
     missed = await count_misses(connection, position)
-    product_snapshots, variant_snapshots = await _add_snapshots(connection, position, menu, ids)
+    product_snapshots, variant_snapshots = await _write_history(connection, position, menu, ids)
     return RefreshReport(
         payload_id=position.payload_id,
         new=len(plan.new),
         updated=len(plan.updated),
         returned=len(plan.returned),
-        unchanged=len(plan.unchanged),
+        unchanged=len(plan.unchanged) + len(plan.rechecked),
         stale=len(plan.stale),
         missing=len(missed),
         out_of_stock=sum(miss.removed for miss in missed),
@@ -192,14 +213,21 @@ async def _known_products(connection: Connection, position: PayloadPosition, men
 
 
 async def _write_products(
-    connection: Connection, position: PayloadPosition, plan: Plan, known: dict[str, EarlierProduct]
+    connection: Connection,
+    position: PayloadPosition,
+    plan: Plan,
+    known: dict[str, EarlierProduct],
+    hashes: dict[str, bytes],
 ) -> dict[str, int]:
     if not plan.products_to_write:
         return {}
     if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
     rows = [
-        product_row(product, position.misses(known.get(product.external_id)), position.threshold)
+        {
+            **product_row(product, position.misses(known.get(product.external_id)), position.threshold),
+            "content_hash": hashes[product.external_id].hex(),
+        }
         for product in plan.products_to_write
     ]
     parameters = {**place_of(position), "products": json_text(rows)}
@@ -228,7 +256,7 @@ async def _write_variants(
         )
     ]
     product_ids = [ids[product.external_id] for product in plan.products_to_write]
-    parameters = {"fetched_at": position.fetched_at, "variants": json_text(rows), "product_ids": product_ids}
+    parameters = {**place_of(position), "variants": json_text(rows), "product_ids": product_ids}
     await execute(connection, VARIANTS.upsert_variants, parameters)
     await execute(connection, VARIANTS.unlist_variants, parameters)
 
@@ -263,20 +291,29 @@ async def count_misses(connection: Connection, position: PayloadPosition) -> lis
     return missed
 
 
-async def _add_snapshots(
+async def _write_history(
     connection: Connection, position: PayloadPosition, menu: Menu, ids: dict[str, int]
 ) -> tuple[int, int]:
+    """Write a payload's products and options to the history; a replay replaces what is there."""
     products = [product_snapshot_row(product, ids[product.external_id]) for product in menu.products]
     variants = [
         variant_snapshot_row(variant, ids[product.external_id])
         for product in menu.products
         for variant in product.variants
     ]
-    place = place_of(position)
+    rows = {**place_of(position), "products": json_text(products), "variants": json_text(variants)}
+    if position.is_replay:
+        await execute(connection, SNAPSHOTS.remove_other_snapshots, rows)
     return (
-        await execute(connection, SNAPSHOTS.add_product_snapshots, {**place, "products": json_text(products)}),
-        await execute(connection, SNAPSHOTS.add_variant_snapshots, {**place, "variants": json_text(variants)}),
+        await execute(connection, SNAPSHOTS.write_product_snapshots, rows),
+        await execute(connection, SNAPSHOTS.write_variant_snapshots, rows),
     )
+
+
+def _content_hash(product: Product) -> bytes:
+    """Return a digest of all rows of a product. It changes with the code that makes rows."""
+    row = product_row(product, 0, 1)
+    return hash_rows(row, *variant_rows(product, 0, removed=False), details_row(product, 0), *brand_rows([product]))
 
 
 def place_of(position: PayloadPosition) -> dict[str, object]:
@@ -288,4 +325,6 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "sequence": position.sequence,
         "newer": position.newer,
         "threshold": position.threshold,
+        "catalog_version": position.version,
+        "is_replay": position.is_replay,
     }

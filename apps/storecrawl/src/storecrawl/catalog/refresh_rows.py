@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
-from operator import attrgetter
 
 import msgspec
 
 from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
 
 HASH_BYTES = 16
-_comparable_values = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
+# The platform's time of change is no change, and misses come from other payloads.
+_INCOMPARABLE = {"revised_at", "misses"}
 
 Row = dict[str, object]
 
@@ -26,6 +26,7 @@ class EarlierProduct:
     id: int
     external_id: str
     content_hash: bytes
+    catalog_version: str
     availability: str
     consecutive_misses: int
     sequence: int
@@ -37,6 +38,7 @@ class PayloadPosition:
     """A payload's position in its store's history: the number of its fetch.
 
     `newer` counts the applied payloads of later fetches. `fetched_at` is only recorded, since clocks can be wrong.
+    `is_replay` is true if the payload was applied before: what it then changes is a correction.
     """
 
     payload_id: int
@@ -45,6 +47,8 @@ class PayloadPosition:
     sequence: int
     newer: int
     threshold: int
+    version: str
+    is_replay: bool
 
     def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
@@ -62,34 +66,41 @@ class PayloadPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The products of a menu, grouped by the kind of write."""
+    """The products of a menu, grouped by the kind of write. A replay writes the `rechecked` ones, which seem unchanged."""
 
     new: tuple[Product, ...]
     updated: tuple[Product, ...]
     returned: tuple[Product, ...]
+    rechecked: tuple[Product, ...]
     unchanged: tuple[EarlierProduct, ...]
     stale: tuple[EarlierProduct, ...]
 
     @property
     def products_to_write(self) -> tuple[Product, ...]:
-        return self.new + self.updated + self.returned
+        return self.new + self.updated + self.returned + self.rechecked
 
 
-def plan_refresh(menu: Menu, known_products: Mapping[str, EarlierProduct], position: PayloadPosition) -> Plan:
-    """Group a menu's products by comparing them with their known records."""
-    groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
+def plan_refresh(
+    menu: Menu, known_products: Mapping[str, EarlierProduct], hashes: Mapping[str, bytes], position: PayloadPosition
+) -> Plan:
+    """Group a menu's products by comparing their hashes with those of their known records."""
+    groups: dict[str, list[Product]] = {each.name: [] for each in fields(Plan)}
     for product in menu.products:
-        groups[_group(product, known_products.get(product.external_id), position)].append(product)
+        known_product = known_products.get(product.external_id)
+        groups[_group(product, known_product, hashes[product.external_id], position)].append(product)
     return Plan(
         new=tuple(groups["new"]),
         updated=tuple(groups["updated"]),
         returned=tuple(groups["returned"]),
+        rechecked=tuple(groups["rechecked"]),
         unchanged=tuple(known_products[product.external_id] for product in groups["unchanged"]),
         stale=tuple(known_products[product.external_id] for product in groups["stale"]),
     )
 
 
-def _group(product: Product, known_product: EarlierProduct | None, position: PayloadPosition) -> str:
+def _group(
+    product: Product, known_product: EarlierProduct | None, content_hash: bytes, position: PayloadPosition
+) -> str:
     if known_product is None:
         return "new"
     if position.is_older_than(known_product):
@@ -97,15 +108,17 @@ def _group(product: Product, known_product: EarlierProduct | None, position: Pay
     removed = position.misses(known_product) >= position.threshold
     if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
         return "returned"
-    if known_product.content_hash != content_hash(product):
+    if (known_product.content_hash, known_product.catalog_version) != (content_hash, position.version):
         return "updated"
-    is_forgotten = known_product.availability == Availability.UNKNOWN != product.availability
-    return "returned" if is_forgotten else "unchanged"
+    if known_product.availability == Availability.UNKNOWN != product.availability:
+        return "returned"
+    return "rechecked" if position.is_replay else "unchanged"
 
 
-def content_hash(product: Product) -> bytes:
-    """Return a digest of a normalized product with its variants, without the platform's time of change."""
-    return hashlib.blake2b(msgspec.json.encode(_comparable_values(product)), digest_size=HASH_BYTES).digest()
+def hash_rows(product: Row, *others: Row) -> bytes:
+    """Return a digest of a product's row and the rows that come with it."""
+    comparable = {name: value for name, value in product.items() if name not in _INCOMPARABLE}
+    return hashlib.blake2b(msgspec.json.encode((comparable, others)), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
@@ -136,7 +149,6 @@ def product_row(product: Product, misses: int, threshold: int) -> Row:
         "revised_at": product.updated_at,
         "rec_only": product.rec_only,
         "medical_only": product.medical_only,
-        "content_hash": content_hash(product).hex(),
         "misses": misses,
     }
 

@@ -7,4 +7,4 @@ from storecrawl.fingerprint import fingerprint_of
 
 def fingerprint() -> str:
     """Return a text that identifies this version of the normalizer."""
-    return fingerprint_of(__package__)
+    return fingerprint_of("catalog/normalize")

@@ -105,7 +105,7 @@ where product.id = %(product_id)s
 
 -- name: lock_products
 -- returns: the known ones of a menu's products, locked in the order of their external ids
-select id, external_id, content_hash, availability::text, consecutive_misses,
+select id, external_id, content_hash, catalog_version, availability::text, consecutive_misses,
     sequence, seen_sequence
 from storecrawl.products
 where store_id = %(store_id)s
@@ -115,14 +115,15 @@ for no key update
 
 
 -- name: upsert_products
--- Write new and changed products completely. Callers leave out products written from newer payloads.
+-- Write new and changed products completely. Callers leave out products written from newer payloads. A correction
+-- is no change.
 -- returns: id and external id of each
 insert into storecrawl.products as known (
     store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, content_hash, consecutive_misses,
-    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence
+    first_seen_at, last_seen_at, changed_at, last_fetched_at, last_payload_id, sequence, seen_sequence, catalog_version
 )
 select
     %(store_id)s, product.external_id, product.slug, product.name, name_raw,
@@ -130,7 +131,8 @@ select
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, decode(content_hash, 'hex'), misses,
-    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s, %(sequence)s, %(sequence)s
+    %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(fetched_at)s, %(payload_id)s, %(sequence)s, %(sequence)s,
+    %(catalog_version)s
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
     category text, category_raw text, subcategory text, subcategory_raw text,
@@ -176,13 +178,14 @@ set slug = excluded.slug,
         when known.seen_sequence > excluded.sequence then known.last_seen_at else excluded.last_seen_at
     end,
     changed_at = case
-        when known.content_hash = excluded.content_hash then known.changed_at
+        when %(is_replay)s or known.content_hash = excluded.content_hash then known.changed_at
         else excluded.changed_at
     end,
     last_fetched_at = excluded.last_fetched_at,
     last_payload_id = excluded.last_payload_id,
     sequence = excluded.sequence,
-    seen_sequence = greatest(known.seen_sequence, excluded.sequence)
+    seen_sequence = greatest(known.seen_sequence, excluded.sequence),
+    catalog_version = excluded.catalog_version
 returning known.id, known.external_id
 
 

@@ -9,7 +9,7 @@ order by listed desc, position, option
 
 
 -- name: upsert_variants
--- Write the options of new and changed products.
+-- Write the options of new and changed products. A correction is no change.
 insert into storecrawl.variants as known (
     product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
@@ -46,13 +46,13 @@ set option_raw = excluded.option_raw,
     canonical_id = excluded.canonical_id,
     canonical_name = excluded.canonical_name,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    changed_at = excluded.changed_at,
+    changed_at = case when %(is_replay)s then known.changed_at else excluded.changed_at end,
     (price_changes, price_changed_at) = (
         select
             known.price_changes + price.changed::integer,
             case when price.changed then excluded.changed_at else known.price_changed_at end
         from (
-            select (
+            select not %(is_replay)s and (
                 known.price_rec_cents, known.price_med_cents, known.special_rec_cents, known.special_med_cents
             ) is distinct from (
                 excluded.price_rec_cents, excluded.price_med_cents,
@@ -82,7 +82,7 @@ where not known.listed
 update storecrawl.variants as known
 set listed = false,
     in_stock = false,
-    changed_at = %(fetched_at)s
+    changed_at = case when %(is_replay)s then changed_at else %(fetched_at)s end
 where known.product_id = any(%(product_ids)s)
     and known.listed
     and not exists (
@@ -100,3 +100,41 @@ set in_stock = false,
     changed_at = %(fetched_at)s
 where product_id = any(%(product_ids)s)
     and in_stock
+
+
+-- name: count_price_changes
+-- Count the price changes of a store's options again, after its history was corrected.
+with captured as (
+    select
+        product.id as product_id, captured.option, captured.captured_at, captured.sequence,
+        array[
+            captured.price_rec_cents, captured.price_med_cents, captured.special_rec_cents, captured.special_med_cents
+        ] as prices
+    from storecrawl.products as product
+    join storecrawl.captured_variants as captured on captured.product_id = product.id
+    where product.store_id = %(store_id)s
+),
+compared as (
+    select product_id, option, captured_at, sequence, prices, lag(prices) over earlier as prices_before
+    from captured
+    window earlier as (partition by product_id, option order by sequence)
+),
+changed as (
+    select
+        product_id, option, count(*)::integer as price_changes,
+        (array_agg(captured_at order by sequence desc))[1] as price_changed_at
+    from compared
+    where prices_before is not null
+        and prices is distinct from prices_before
+    group by product_id, option
+)
+update storecrawl.variants as variant
+set price_changes = coalesce(changed.price_changes, 0),
+    price_changed_at = changed.price_changed_at
+from storecrawl.variants as known
+join storecrawl.products as product on product.id = known.product_id
+left join changed on changed.product_id = known.product_id and changed.option = known.option
+where product.store_id = %(store_id)s
+    and variant.id = known.id
+    and (known.price_changes, known.price_changed_at)
+        is distinct from (coalesce(changed.price_changes, 0), changed.price_changed_at)
