@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from storecrawl.demo.upstream import LocalUpstream
-from storecrawl.roles import product_refresh
+from storecrawl.roles import stored_menus
 from storecrawl.upstream import client, menu_of, read_raw_pages
 
 from rolecall import NewTask
@@ -40,7 +40,7 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     note(client, "page_in")
     note(client, "menu_of")
-    note(product_refresh, "packed_menu")
+    note(stored_menus, "packed_menu")
     return done
 
 

@@ -16,6 +16,7 @@ from storecrawl.catalog.brands import (
     store_categories,
     stores_of_brand,
 )
+from storecrawl.catalog.comparison import Comparison, ReadMenu, UnreadPayload
 from storecrawl.catalog.dark import (
     SAME_ID_LIMIT,
     StoresInTrouble,
@@ -97,6 +98,7 @@ from storecrawl.catalog.raw_menus import (
 )
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
+from storecrawl.catalog.renormalization import renormalize_store
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
     Changes,
@@ -111,6 +113,7 @@ from storecrawl.catalog.statistics import (
     take_changes,
 )
 from storecrawl.catalog.store_records import DiscoveredStore, read_store, read_stores
+from storecrawl.catalog.stored_rows import Difference, Differences, stores_with_payloads
 from storecrawl.catalog.stores import (
     BegunFetch,
     BlockedStores,
@@ -132,6 +135,8 @@ from storecrawl.catalog.stores import (
     store_names,
     stores_due,
 )
+from storecrawl.catalog.verification import verify_store
+from storecrawl.catalog.version import catalog_version
 
 __all__ = [
     "SAME_ID_LIMIT",
@@ -142,6 +147,9 @@ __all__ = [
     "CatalogError",
     "CategoryFigures",
     "Changes",
+    "Comparison",
+    "Difference",
+    "Differences",
     "DifferentPayload",
     "DiscoveredStore",
     "DueImage",
@@ -166,6 +174,7 @@ __all__ = [
     "ProductPage",
     "ProductRecord",
     "RawMenu",
+    "ReadMenu",
     "RefreshReport",
     "RefreshRules",
     "Retention",
@@ -185,12 +194,14 @@ __all__ = [
     "UnknownProduct",
     "UnknownRawMenu",
     "UnknownStore",
+    "UnreadPayload",
     "VariantRecord",
     "all_stores",
     "apply_menu",
     "begin_fetch",
     "begin_round",
     "block_store",
+    "catalog_version",
     "count_blocked_stores",
     "count_dark_stores",
     "count_future_fetches",
@@ -243,6 +254,7 @@ __all__ = [
     "refresh_stale_views",
     "refresh_views",
     "refused_beyond",
+    "renormalize_store",
     "repeat_menu",
     "require_crawlable",
     "split_batches",
@@ -253,8 +265,10 @@ __all__ = [
     "store_names",
     "stores_due",
     "stores_of_brand",
+    "stores_with_payloads",
     "take_changes",
     "unpacked_menu",
+    "verify_store",
     "without_image",
     "without_row",
 ]

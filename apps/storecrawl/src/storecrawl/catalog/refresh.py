@@ -60,9 +60,9 @@ class RefreshReport:
 
     Every product of the menu is one of `new`, `updated`, `returned` (from removal, or from an unknown stock),
     `unchanged` or `stale` (the catalog shows a newer payload). `missing` counts products with one more miss,
-    `out_of_stock` those of them that reached the threshold. Snapshots are the added and corrected ones. `refused` products and
-    `refused_options` of other products are stored as refusals. `left_out` is the number of products of the menu that
-    the payload lacks, or None if unknown. Misses are counted only for complete payloads.
+    `out_of_stock` those of them that reached the threshold. Snapshots are the added and corrected ones.
+    `refused` products and `refused_options` of other products are stored as refusals. `left_out` is the number of
+    products of the menu that the payload lacks, or None if unknown. Misses are counted only for complete payloads.
     """
 
     payload_id: int
@@ -178,7 +178,7 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
 
 async def _refresh(connection: Connection, position: PayloadPosition, menu: Menu) -> RefreshReport:
     known = await _known_products(connection, position, menu)
-    hashes = {product.external_id: _content_hash(product) for product in menu.products}
+    hashes = {product.external_id: content_hash(product) for product in menu.products}
     plan = plan_refresh(menu, known, hashes, position)
     ids = {product.external_id: product.id for product in known.values()}
     ids |= await _write_products(connection, position, plan, known, hashes)
@@ -310,7 +310,7 @@ async def _write_history(
     )
 
 
-def _content_hash(product: Product) -> bytes:
+def content_hash(product: Product) -> bytes:
     """Return a digest of all rows of a product. It changes with the code that makes rows."""
     row = product_row(product, 0, 1)
     return hash_rows(row, *variant_rows(product, 0, removed=False), details_row(product, 0), *brand_rows([product]))

@@ -66,7 +66,7 @@ class PayloadPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The products of a menu, grouped by the kind of write. A replay writes the `rechecked` ones, which seem unchanged."""
+    """The products of a menu, grouped by the kind of write. A replay also writes the `rechecked` ones."""
 
     new: tuple[Product, ...]
     updated: tuple[Product, ...]

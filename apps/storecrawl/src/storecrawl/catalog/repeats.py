@@ -32,8 +32,8 @@ async def repeat_menu(
 ) -> RefreshReport | None:
     """Apply a payload with the same document as the store's last applied one; return None if it must be read.
 
-    It must be read if it was applied before, if the last one was incomplete, or if that one has another catalog version.
-    Raises UnknownPayload. Runs in the caller's transaction.
+    It must be read if it was applied before, or if the last one was incomplete or has another catalog version. Raises
+    UnknownPayload. Runs in the caller's transaction.
     """
     if payload.applied_at is not None:
         return None

@@ -6,6 +6,7 @@
     entry_point_discovery                                                       on demand
     image_fetch                                                                 after a refresh, if images are enabled
     analytics_refresh                                                           every six hours
+    renormalize: renormalize_store ...                                          on demand
     storage_upkeep: orphan_sweep, payload_expiry                                every day
 
 A task about a store has the store's key, so that no two of one store run at once. The rows that a task
