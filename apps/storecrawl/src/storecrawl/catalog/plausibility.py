@@ -20,6 +20,7 @@ class MenuHistory:
     """
 
     applied: bool
+    is_newest: bool
     is_dark: bool
     newer: int
     last_count: int | None

@@ -28,6 +28,7 @@ from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
     PayloadPosition,
     Plan,
+    Row,
     brand_rows,
     details_row,
     hash_rows,
@@ -36,6 +37,7 @@ from storecrawl.catalog.refresh_rows import (
     product_snapshot_row,
     variant_rows,
     variant_snapshot_row,
+    with_unknown_stock,
 )
 from storecrawl.catalog.refusals import record_refusals
 from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, SNAPSHOTS, VARIANTS
@@ -137,6 +139,7 @@ async def write_menu(
         threshold=rules.miss_threshold,
         version=catalog_version(),
         is_replay=history.applied,
+        is_newest=history.is_newest,
     )
     report = await _refresh(connection, position, menu)
     if history.is_dark:  # an older menu is no news of the stock
@@ -223,13 +226,12 @@ async def _write_products(
         return {}
     if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
-    rows = [
-        {
-            **product_row(product, position.misses(known.get(product.external_id)), position.threshold),
-            "content_hash": hashes[product.external_id].hex(),
-        }
-        for product in plan.products_to_write
-    ]
+    rows: list[Row] = []
+    for product in plan.products_to_write:
+        known_product = known.get(product.external_id)
+        row = product_row(product, position.misses(known_product), position.threshold)
+        row = with_unknown_stock(row) if position.keeps_stock_unknown(known_product) else row
+        rows.append({**row, "content_hash": hashes[product.external_id].hex()})
     parameters = {**place_of(position), "products": json_text(rows)}
     return {
         external_id: product_id
@@ -246,15 +248,12 @@ async def _write_variants(
 ) -> None:
     if not plan.products_to_write:
         return
-    rows = [
-        row
-        for product in plan.products_to_write
-        for row in variant_rows(
-            product,
-            ids[product.external_id],
-            removed=position.misses(known.get(product.external_id)) >= position.threshold,
-        )
-    ]
+    rows: list[Row] = []
+    for product in plan.products_to_write:
+        known_product = known.get(product.external_id)
+        removed = position.misses(known_product) >= position.threshold
+        options = variant_rows(product, ids[product.external_id], removed=removed)
+        rows += map(with_unknown_stock, options) if position.keeps_stock_unknown(known_product) else options
     product_ids = [ids[product.external_id] for product in plan.products_to_write]
     parameters = {**place_of(position), "variants": json_text(rows), "product_ids": product_ids}
     await execute(connection, VARIANTS.upsert_variants, parameters)

@@ -38,7 +38,8 @@ class PayloadPosition:
     """A payload's position in its store's history: the number of its fetch.
 
     `newer` counts the applied payloads of later fetches. `fetched_at` is only recorded, since clocks can be wrong.
-    `is_replay` is true if the payload was applied before: what it then changes is a correction.
+    `is_replay` is true if the payload was applied before: what it then changes is a correction. `is_newest` is true if
+    no newer payload was applied.
     """
 
     payload_id: int
@@ -49,6 +50,7 @@ class PayloadPosition:
     threshold: int
     version: str
     is_replay: bool
+    is_newest: bool
 
     def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
@@ -57,6 +59,15 @@ class PayloadPosition:
             known_product.consecutive_misses
             if known_product is not None and seen_since
             else min(self.newer, self.threshold)
+        )
+
+    def keeps_stock_unknown(self, known_product: EarlierProduct | None) -> bool:
+        """Return whether a product's stock was forgotten after this payload, and no newer menu has shown it."""
+        return (
+            self.is_replay
+            and not self.is_newest
+            and known_product is not None
+            and known_product.availability == Availability.UNKNOWN
         )
 
     def is_older_than(self, known_product: EarlierProduct) -> bool:
@@ -110,7 +121,8 @@ def _group(
         return "returned"
     if (known_product.content_hash, known_product.catalog_version) != (content_hash, position.version):
         return "updated"
-    if known_product.availability == Availability.UNKNOWN != product.availability:
+    is_forgotten = known_product.availability == Availability.UNKNOWN != product.availability
+    if is_forgotten and not position.keeps_stock_unknown(known_product):
         return "returned"
     return "rechecked" if position.is_replay else "unchanged"
 
@@ -151,6 +163,12 @@ def product_row(product: Product, misses: int, threshold: int) -> Row:
         "medical_only": product.medical_only,
         "misses": misses,
     }
+
+
+def with_unknown_stock(row: Row) -> Row:
+    """Return the row of a product or option without its stock."""
+    unknown = {"availability": Availability.UNKNOWN, "in_stock": False, "quantity": None, "quantity_capped": False}
+    return {name: unknown.get(name, value) for name, value in row.items()}
 
 
 def details_row(product: Product, product_id: int) -> Row:

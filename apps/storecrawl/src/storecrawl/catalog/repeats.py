@@ -47,6 +47,7 @@ async def repeat_menu(
         threshold=rules.miss_threshold,
         version=catalog_version(),
         is_replay=False,
+        is_newest=True,
     )
     conditions = {**place_of(position), "most": MOST_ROWS}
     found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))

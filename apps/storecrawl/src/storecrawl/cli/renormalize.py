@@ -28,7 +28,12 @@ select
     (select count(*) from rolecall.all_tasks where parent_id = root.id) as stores,
     (select count(*) from rolecall.all_tasks where parent_id = root.id and finished_at is not null) as done,
     exists (
-        select from rolecall.workers where stopped_at is null and not is_dead and %(role)s = any(roles)
+        select
+        from rolecall.workers
+        where stopped_at is null
+            and not is_dead
+            and 'renormalize' = any(handlers)
+            and (roles = '{}' or %(role)s = any(roles))
     ) as is_served
 from rolecall.all_tasks as root
 where root.id = %(task_id)s

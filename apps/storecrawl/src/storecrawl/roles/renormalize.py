@@ -3,8 +3,7 @@
     renormalize                    its result has the differences of all stores
       renormalize_store ...        one per store, while no other task of the store runs
 
-The tasks have a low priority, so that new payloads are applied first. A dry run reports the same differences and writes
-nothing.
+A dry run reports the same differences and writes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from storecrawl.roles.crawler import STORE_KEY, Crawler, refresh_rules
 from storecrawl.roles.stored_menus import read_stored_menu
 
 ROLE = "product_refresh"
-PRIORITY = -5
 # A store with thousands of payloads takes some of it.
 TIMEOUT = timedelta(hours=2)
 
@@ -29,7 +27,7 @@ TIMEOUT = timedelta(hours=2)
 def renormalize_task(*, since: datetime | None, store_id: int | None, dry_run: bool) -> NewTask:
     """Return the root of a renormalization, of one store or all."""
     payload = {"since": since and since.isoformat(), "store_id": store_id, "dry_run": dry_run}
-    return NewTask(handler="renormalize", payload=payload, priority=PRIORITY)
+    return NewTask(handler="renormalize", payload=payload)
 
 
 def add_renormalize(app: App, crawler: Crawler) -> None:
@@ -57,9 +55,7 @@ def add_renormalize(app: App, crawler: Crawler) -> None:
             stores = await stores_with_payloads(tx, store_id=store_id, since=since)
         ctx.spawn(
             *(
-                renormalize_one.task(store_id=each, since=since, dry_run=dry_run).options(
-                    priority=PRIORITY, on_failure="ignore"
-                )
+                renormalize_one.task(store_id=each, since=since, dry_run=dry_run).options(on_failure="ignore")
                 for each in stores
             )
         )

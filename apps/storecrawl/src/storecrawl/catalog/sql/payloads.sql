@@ -106,7 +106,7 @@ where payload.id = %(payload_id)s
 
 -- name: read_history
 -- Read a payload's position in its store's history, after the store is locked.
--- returns: whether it was applied before; whether the store is dark; how many newer complete payloads were
+-- returns: whether it was applied before; whether no newer one was; whether the store is dark; how many newer complete payloads were
 --          applied; the size of the last one applied before it and its shares of known values; how many
 --          fetches between the two were below the share of that size, and the shares of known values of the
 --          read ones
@@ -121,6 +121,13 @@ with earlier as (
 )
 select
     (select applied_at is not null from storecrawl.payloads where id = %(payload_id)s) as applied,
+    not exists (
+        select
+        from storecrawl.payloads
+        where store_id = %(store_id)s
+            and applied_at is not null
+            and sequence > %(sequence)s
+    ) as is_newest,
     (select dark_since is not null from storecrawl.stores where id = %(store_id)s) as is_dark,
     (
         select count(*)
