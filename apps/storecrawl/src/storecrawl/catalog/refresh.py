@@ -8,8 +8,8 @@ on how often or in which order:
 - its misses are the complete payloads applied since it was last seen;
 - a snapshot belongs to a payload and to the payloads that repeat it, and a replay replaces it.
 
-A replay looks at the rows themselves. It corrects them, which is no change: price changes are then counted again from
-the history. Only the times of other changes depend on the order in which payloads were applied.
+A replay writes its rows again even if their hashes are right. A corrected value is no change of the shop: price changes
+are counted again from the history. Only the times of other changes depend on the order in which payloads were applied.
 """
 
 from __future__ import annotations

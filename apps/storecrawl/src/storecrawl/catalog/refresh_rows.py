@@ -38,7 +38,7 @@ class PayloadPosition:
     """A payload's position in its store's history: the number of its fetch.
 
     `newer` counts the applied payloads of later fetches. `fetched_at` is only recorded, since clocks can be wrong.
-    `is_replay` is true if the payload was applied before: what it then changes is a correction. `is_newest` is true if
+    `is_replay` is true if the payload was applied before; different values are then corrections. `is_newest` is true if
     no newer payload was applied.
     """
 

@@ -110,7 +110,7 @@ class _Store:
         self._show(menu, payload.id)
 
     async def compare_rows(self) -> None:
-        """Compare the store's products and options with what its menus showed last."""
+        """Compare the store's products and options with the newest menus that show them."""
         is_dark = (await find_store(self._connection, self._id)).dark_since is not None
         products = await stored_products(self._connection, self._id)
         options = await stored_options(self._connection, self._id)

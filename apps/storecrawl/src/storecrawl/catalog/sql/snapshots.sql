@@ -108,7 +108,7 @@ where (
 
 
 -- name: remove_other_snapshots
--- Remove the snapshots of products and options that a payload does not have, after it was read anew.
+-- Remove the snapshots of products and options that a payload does not have, after it was read again.
 -- returns: nothing
 with kept as (
     select coalesce(repeats, id) as payload_id
