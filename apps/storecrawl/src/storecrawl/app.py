@@ -18,6 +18,7 @@ from storecrawl.roles.payload_fetch import add_payload_fetch, add_product_discov
 from storecrawl.roles.payload_fetch_all import add_payload_fetch_all
 from storecrawl.roles.postponement import Postponement
 from storecrawl.roles.product_refresh import add_product_refresh
+from storecrawl.roles.renormalize import add_renormalize
 from storecrawl.roles.storage_first import StorageFirst
 from storecrawl.roles.storage_upkeep import add_storage_upkeep
 from storecrawl.roles.store_discovery import add_store_discovery
@@ -77,6 +78,7 @@ def build_app(settings: CrawlSettings) -> App:
     add_payload_fetch(app, crawler)
     add_product_resync(app, crawler)
     add_product_refresh(app, crawler)
+    add_renormalize(app, crawler)
     add_analytics_refresh(app, crawler)
     add_image_fetch(app, crawler)
     add_storage_upkeep(app, crawler)

@@ -165,8 +165,8 @@ async def test_later_replay_of_a_repeat_changes_nothing(
 @pytest.mark.parametrize(
     "otherwise",
     [
-        "update storecrawl.payloads set normalizer = 'another' where id = %s returning id",
-        "update storecrawl.payloads set normalizer = null where id = %s returning id",
+        "update storecrawl.payloads set catalog_version = 'another' where id = %s returning id",
+        "update storecrawl.payloads set catalog_version = null where id = %s returning id",
         "update storecrawl.payloads set sha256 = repeat('1', 64) where id = %s returning id",
         "update storecrawl.payloads set complete = false where id = %s returning id",
         "update storecrawl.payloads set refused_products = 1001 where id = %s returning id",
@@ -202,7 +202,7 @@ async def test_document_is_read_once_after_a_normalizer_change(
 ) -> None:
     store = await new_store()
     await refresh(store, 0, make_menu(MENU))
-    await query("update storecrawl.payloads set normalizer = 'another' returning id")
+    await query("update storecrawl.payloads set catalog_version = 'another' returning id")
 
     assert await repeat(store, 1) is None
     await refresh(store, 2, make_menu(MENU))

@@ -43,6 +43,8 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "product_refresh": "product_refresh",
         "product_resync": "product_resync",
         "refresh_views": "analytics_refresh",
+        "renormalize": "product_refresh",
+        "renormalize_store": "product_refresh",
         "store_discovery": "store_discovery",
     }
 

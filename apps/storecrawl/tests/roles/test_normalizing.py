@@ -9,7 +9,7 @@ import psutil
 import pytest
 from storecrawl.payloads import PayloadStore
 from storecrawl.roles.payload_fetch import refresh_task
-from storecrawl.roles.product_refresh import SMALL
+from storecrawl.roles.stored_menus import SMALL
 from storecrawl.storage import FolderStorage
 
 from apps.storecrawl.tests.menu_server import page, product

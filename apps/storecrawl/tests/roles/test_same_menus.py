@@ -10,7 +10,7 @@ import pytest
 from storecrawl.demo.upstream import LocalUpstream
 from storecrawl.platforms.dutchie import client, menu_of
 from storecrawl.platforms.raw_pages import read_raw_pages
-from storecrawl.roles import product_refresh
+from storecrawl.roles import stored_menus
 
 from apps.storecrawl.tests.payload_files import document_of
 from rolecall import NewTask
@@ -41,7 +41,7 @@ def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     note(client, "page_in")
     note(client, "menu_of")
-    note(product_refresh, "packed_menu")
+    note(stored_menus, "packed_menu")
     return done
 
 

@@ -29,6 +29,7 @@ from storecrawl.catalog.changes import (
     publish_changes,
     read_changes,
 )
+from storecrawl.catalog.comparison import Comparison, ReadMenu, UnreadPayload
 from storecrawl.catalog.dark import (
     SAME_ID_LIMIT,
     StoresInTrouble,
@@ -124,6 +125,7 @@ from storecrawl.catalog.raw_menus import (
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
 from storecrawl.catalog.relations import Column, Relation, dbt_sources, read_relations, reference_page
+from storecrawl.catalog.renormalization import renormalize_store
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
     Changes,
@@ -138,6 +140,7 @@ from storecrawl.catalog.statistics import (
     take_changes,
 )
 from storecrawl.catalog.store_records import DiscoveredStore
+from storecrawl.catalog.stored_rows import Difference, Differences, stores_with_payloads
 from storecrawl.catalog.stores import (
     BegunFetch,
     BlockedStores,
@@ -169,6 +172,8 @@ from storecrawl.catalog.webhooks import (
     list_webhooks,
     remove_webhook,
 )
+from storecrawl.catalog.verification import verify_store
+from storecrawl.catalog.version import catalog_version
 
 __all__ = [
     "BegunFetch",
@@ -188,6 +193,9 @@ __all__ = [
     "ChangesDropped",
     "ChangesToSend",
     "Column",
+    "Comparison",
+    "Difference",
+    "Differences",
     "DifferentPayload",
     "DiscoveredStore",
     "DueImage",
@@ -218,6 +226,7 @@ __all__ = [
     "ProductRecord",
     "ProductSearch",
     "RawMenu",
+    "ReadMenu",
     "RefreshReport",
     "RefreshRules",
     "Relation",
@@ -241,6 +250,7 @@ __all__ = [
     "UnknownRawMenu",
     "UnknownStore",
     "UnknownWebhook",
+    "UnreadPayload",
     "VariantRecord",
     "Webhook",
     "WebhookExists",
@@ -252,6 +262,7 @@ __all__ = [
     "begin_round",
     "block_store",
     "captured_history",
+    "catalog_version",
     "category_totals",
     "changes_at",
     "changes_to_send",
@@ -313,6 +324,7 @@ __all__ = [
     "refresh_views",
     "refused_beyond",
     "remove_webhook",
+    "renormalize_store",
     "repeat_menu",
     "require_crawlable",
     "search_products",
@@ -324,7 +336,9 @@ __all__ = [
     "store_names",
     "stores_due",
     "stores_of_brand",
+    "stores_with_payloads",
     "take_changes",
     "unpacked_menu",
+    "verify_store",
     "without_image",
 ]

@@ -17,6 +17,7 @@ from storecrawl.statements import Connection, execute, fetch
 # A comparison reads a store's latest two payloads, so they stay whatever the retention policy is.
 NEWEST_KEPT = 2
 STORES_AT_ONCE = 100
+PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,16 @@ async def list_payloads(
     parameters = {"store_id": store_id, "before": before, "limit": limit}
     query = PAYLOADS.list_payloads if store_id is None else PAYLOADS.list_payloads_of_store
     return await fetch(connection, query, parameters, class_row(StoredPayload))
+
+
+async def applied_payloads(connection: Connection, store_id: int) -> list[StoredPayload]:
+    """Return a store's applied payloads in the order of their fetches."""
+    applied: list[StoredPayload] = []
+    before = None
+    while page := await list_payloads(connection, store_id=store_id, before=before, limit=PAGE):
+        applied += (payload for payload in page if payload.applied_at is not None)
+        before = page[-1].id
+    return applied[::-1]
 
 
 async def latest_payload(connection: Connection, store_id: int) -> StoredPayload:

@@ -8,7 +8,8 @@ not on how often or in which order:
 - its misses are the complete payloads applied since it was last seen;
 - its history has, for each payload, the values of that payload. Only changes are written.
 
-Only the times of changes depend on the order in which payloads were applied.
+A replay writes its rows again even if their hashes are right. A corrected value is no change of the shop: price changes
+are counted from the history. Only the times of other changes depend on the order in which payloads were applied.
 """
 
 from __future__ import annotations
@@ -22,21 +23,25 @@ from psycopg.rows import class_row, scalar_row, tuple_row
 from storecrawl.catalog.dark import forget_stock, lighten_store
 from storecrawl.catalog.errors import HeldMenu, UnknownPayload
 from storecrawl.catalog.history import Span, find_span, write_history
-from storecrawl.catalog.normalize import Menu, fingerprint, known_values, shares_of
+from storecrawl.catalog.normalize import Menu, known_values, shares_of
 from storecrawl.catalog.plausibility import MenuHistory, Plausibility
 from storecrawl.catalog.refresh_rows import (
     EarlierProduct,
     PayloadPosition,
     Plan,
+    Row,
     brand_rows,
     details_row,
+    content_hash,
     plan_refresh,
     product_row,
     touched_row,
     variant_rows,
+    with_unknown_stock,
 )
 from storecrawl.catalog.refusals import record_refusals
 from storecrawl.catalog.sql import BRANDS, DETAILS, PAYLOADS, PRODUCTS, VARIANTS
+from storecrawl.catalog.version import catalog_version
 from storecrawl.statements import Connection, exact_json, execute, fetch, json_text
 
 
@@ -94,7 +99,7 @@ async def apply_menu(
     *,
     rules: RefreshRules = DEFAULT_RULES,
 ) -> RefreshReport:
-    """Apply a payload's menu to the catalog in the caller's transaction. Applying it again changes nothing.
+    """Apply a payload's menu to the catalog in the caller's transaction. Applying it again corrects its rows.
 
     Raises UnknownPayload if the payload is not of this store and fetch. Raises HeldMenu, before anything is written,
     if the menu lost too much; the caller then records that with `hold_menu` in another transaction.
@@ -102,19 +107,19 @@ async def apply_menu(
     sequence = await lock_store(connection, payload_id, store_id, fetched_at)
     place: dict[str, object] = {"payload_id": payload_id, "store_id": store_id, "sequence": sequence}
     history = await _history(connection, place, rules.plausibility)
+    known = known_values(menu)
     if not history.applied:
         rules.plausibility.check_claim(menu)
-        known = known_values(menu)
         rules.plausibility.check_history(menu, known, history)
-        outcome = {
-            "applied_count": len(menu.products),
-            "complete": menu.complete,
-            "normalizer": fingerprint(),
-            "known_shares": json_text(shares_of(known)),
-        }
-        await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
         if history.is_dark:
             await lighten_store(connection, store_id, sequence)
+    outcome = {
+        "applied_count": len(menu.products),
+        "complete": menu.complete,
+        "catalog_version": catalog_version(),
+        "known_shares": json_text(shares_of(known)),
+    }
+    await execute(connection, PAYLOADS.mark_applied, {"payload_id": payload_id, **outcome})
     span = await find_span(connection, store_id, sequence, fetched_at, applied=history.applied)
     position = PayloadPosition(
         payload_id=payload_id,
@@ -124,6 +129,8 @@ async def apply_menu(
         next=span.next_sequence,
         newer=history.newer,
         threshold=rules.miss_threshold,
+        version=catalog_version(),
+        is_replay=history.applied,
     )
     report = await _refresh(connection, position, span, menu)
     if history.is_dark:  # an older menu is no news of the stock
@@ -160,9 +167,10 @@ async def _history(connection: Connection, place: dict[str, object], plausibilit
 
 async def _refresh(connection: Connection, position: PayloadPosition, span: Span, menu: Menu) -> RefreshReport:
     known = await _known_products(connection, position, menu)
-    plan = plan_refresh(menu, known, position)
+    hashes = {product.external_id: content_hash(product) for product in menu.products}
+    plan = plan_refresh(menu, known, hashes, position)
     ids = {product.external_id: product.id for product in known.values()}
-    ids |= await _write_products(connection, position, plan, known)
+    ids |= await _write_products(connection, position, plan, known, hashes)
     await _write_variants(connection, position, plan, known, ids)
     await _write_details(connection, plan, ids)
     await _touch(connection, position, plan, menu, known)
@@ -174,7 +182,7 @@ async def _refresh(connection: Connection, position: PayloadPosition, span: Span
         new=len(plan.new),
         updated=len(plan.updated),
         returned=len(plan.returned),
-        unchanged=len(plan.unchanged),
+        unchanged=len(plan.unchanged) + len(plan.rechecked),
         stale=len(plan.stale),
         missing=len(missed),
         out_of_stock=sum(miss.removed for miss in missed),
@@ -194,13 +202,22 @@ async def _known_products(connection: Connection, position: PayloadPosition, men
 
 
 async def _write_products(
-    connection: Connection, position: PayloadPosition, plan: Plan, known: dict[str, EarlierProduct]
+    connection: Connection,
+    position: PayloadPosition,
+    plan: Plan,
+    known: dict[str, EarlierProduct],
+    hashes: dict[str, bytes],
 ) -> dict[str, int]:
     if not plan.products_to_write:
         return {}
     if brands := list(brand_rows(plan.products_to_write)):
         await execute(connection, BRANDS.enter_brands, {"brands": json_text(brands)})
-    rows = [product_row(product, known.get(product.external_id), position) for product in plan.products_to_write]
+    rows: list[Row] = []
+    for product in plan.products_to_write:
+        known_product = known.get(product.external_id)
+        row = product_row(product, known_product, position)
+        row = with_unknown_stock(row) if position.keeps_stock_unknown(known_product) else row
+        rows.append({**row, "content_hash": hashes[product.external_id].hex()})
     parameters = {**place_of(position), "products": json_text(rows)}
     return {
         external_id: product_id
@@ -215,17 +232,14 @@ async def _write_variants(
     known: dict[str, EarlierProduct],
     ids: dict[str, int],
 ) -> None:
-    place = {"fetched_at": position.fetched_at}
+    place = place_of(position)
     if plan.products_to_write:
-        rows = [
-            row
-            for product in plan.products_to_write
-            for row in variant_rows(
-                product,
-                ids[product.external_id],
-                removed=position.misses(known.get(product.external_id)) >= position.threshold,
-            )
-        ]
+        rows: list[Row] = []
+        for product in plan.products_to_write:
+            known_product = known.get(product.external_id)
+            removed = position.misses(known_product) >= position.threshold
+            options = variant_rows(product, ids[product.external_id], removed=removed)
+            rows += map(with_unknown_stock, options) if position.keeps_stock_unknown(known_product) else options
         product_ids = [ids[product.external_id] for product in plan.products_to_write]
         parameters = {**place, "variants": json_text(rows), "product_ids": product_ids, "listed": True}
         await execute(connection, VARIANTS.upsert_variants, parameters)
@@ -302,4 +316,6 @@ def place_of(position: PayloadPosition) -> dict[str, object]:
         "next": position.next,
         "newer": position.newer,
         "threshold": position.threshold,
+        "catalog_version": position.version,
+        "is_replay": position.is_replay,
     }

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
-from operator import attrgetter
 
 import msgspec
 
 from storecrawl.catalog.normalize import Availability, Menu, Potency, Product, Variant
 
 HASH_BYTES = 16
-_comparable_values = attrgetter(*(field.name for field in fields(Product) if field.name != "updated_at"))
 
 Row = dict[str, object]
 
@@ -30,6 +28,7 @@ class EarlierProduct:
     id: int
     external_id: str
     content_hash: bytes
+    catalog_version: str
     availability: str
     consecutive_misses: int
     absent_from: int | None
@@ -44,7 +43,8 @@ class PayloadPosition:
     """A payload's position in its store's history: the number of its fetch.
 
     `next` is the number of the next applied fetch, None for the newest. `newer` counts the complete payloads of later
-    fetches. `fetched_at` is only recorded, since clocks can be wrong.
+    fetches. `fetched_at` is only recorded, since clocks can be wrong. `is_replay` is true if the payload was applied
+    before; different values are then corrections.
     """
 
     payload_id: int
@@ -54,6 +54,8 @@ class PayloadPosition:
     next: int | None
     newer: int
     threshold: int
+    version: str
+    is_replay: bool
 
     def misses(self, known_product: EarlierProduct | None) -> int:
         """Return how many newer payloads lack a product of this one."""
@@ -67,6 +69,15 @@ class PayloadPosition:
             return known_product.absent_from
         return self.next
 
+    def keeps_stock_unknown(self, known_product: EarlierProduct | None) -> bool:
+        """Return whether a product's stock was forgotten after this payload, and no newer menu has shown it."""
+        return (
+            self.is_replay
+            and self.next is not None
+            and known_product is not None
+            and known_product.availability == Availability.UNKNOWN
+        )
+
     def _was_seen_later(self, known_product: EarlierProduct) -> bool:
         absent_from = known_product.absent_from
         return self.next is not None and (absent_from is None or absent_from > self.next)
@@ -74,34 +85,41 @@ class PayloadPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The products of a menu, grouped by the kind of write."""
+    """The products of a menu, grouped by the kind of write. A replay also writes the `rechecked` ones."""
 
     new: tuple[Product, ...]
     updated: tuple[Product, ...]
     returned: tuple[Product, ...]
+    rechecked: tuple[Product, ...]
     unchanged: tuple[EarlierProduct, ...]
     stale: tuple[Product, ...]
 
     @property
     def products_to_write(self) -> tuple[Product, ...]:
-        return self.new + self.updated + self.returned
+        return self.new + self.updated + self.returned + self.rechecked
 
 
-def plan_refresh(menu: Menu, known_products: Mapping[str, EarlierProduct], position: PayloadPosition) -> Plan:
-    """Group a menu's products by comparing them with their known records."""
-    groups: dict[str, list[Product]] = {group: [] for group in ("new", "updated", "returned", "unchanged", "stale")}
+def plan_refresh(
+    menu: Menu, known_products: Mapping[str, EarlierProduct], hashes: Mapping[str, bytes], position: PayloadPosition
+) -> Plan:
+    """Group a menu's products by comparing their hashes with those of their known records."""
+    groups: dict[str, list[Product]] = {each.name: [] for each in fields(Plan)}
     for product in menu.products:
-        groups[_group(product, known_products.get(product.external_id), position)].append(product)
+        known_product = known_products.get(product.external_id)
+        groups[_group(product, known_product, hashes[product.external_id], position)].append(product)
     return Plan(
         new=tuple(groups["new"]),
         updated=tuple(groups["updated"]),
         returned=tuple(groups["returned"]),
+        rechecked=tuple(groups["rechecked"]),
         unchanged=tuple(known_products[product.external_id] for product in groups["unchanged"]),
         stale=tuple(groups["stale"]),
     )
 
 
-def _group(product: Product, known_product: EarlierProduct | None, position: PayloadPosition) -> str:
+def _group(
+    product: Product, known_product: EarlierProduct | None, content_hash: bytes, position: PayloadPosition
+) -> str:
     if known_product is None:
         return "new"
     if known_product.is_newer:
@@ -109,15 +127,23 @@ def _group(product: Product, known_product: EarlierProduct | None, position: Pay
     removed = position.misses(known_product) >= position.threshold
     if (known_product.availability == Availability.REMOVED_FROM_MENU) != removed:
         return "returned"
-    if known_product.content_hash != content_hash(product):
+    if (known_product.content_hash, known_product.catalog_version) != (content_hash, position.version):
         return "updated"
     is_forgotten = known_product.availability == Availability.UNKNOWN != product.availability
-    return "returned" if is_forgotten else "unchanged"
+    if is_forgotten and not position.keeps_stock_unknown(known_product):
+        return "returned"
+    return "rechecked" if position.is_replay else "unchanged"
 
 
 def content_hash(product: Product) -> bytes:
-    """Return a digest of a normalized product with its variants, without the platform's time of change."""
-    return hashlib.blake2b(msgspec.json.encode(_comparable_values(product)), digest_size=HASH_BYTES).digest()
+    """Return a digest of all rows of a product, without the platform's time of change.
+
+    It changes with the code that makes rows.
+    """
+    values = {name: value for name, value in _product_values(product).items() if name != "revised_at"}
+    options = list(variant_rows(product, 0, removed=False))
+    rows = (values, options, details_row(product, 0), list(brand_rows([product])))
+    return hashlib.blake2b(msgspec.json.encode(rows), digest_size=HASH_BYTES).digest()
 
 
 def brand_rows(products: Iterable[Product]) -> Iterable[Row]:
@@ -144,6 +170,16 @@ def product_row(product: Product, known_product: EarlierProduct | None, position
     misses = position.misses(known_product)
     removed = misses >= position.threshold
     return {
+        **_product_values(product),
+        "availability": Availability.REMOVED_FROM_MENU if removed else product.availability,
+        "in_stock": product.in_stock and not removed,
+        "misses": misses,
+        "absent_from": position.absent_from(known_product),
+    }
+
+
+def _product_values(product: Product) -> Row:
+    return {
         **product_facts(product),
         "external_id": product.external_id,
         "slug": product.slug,
@@ -155,16 +191,17 @@ def product_row(product: Product, known_product: EarlierProduct | None, position
         "strain_type_raw": product.strain_type_raw,
         "description": product.description,
         "image_url": product.image_url,
-        "availability": Availability.REMOVED_FROM_MENU if removed else product.availability,
-        "in_stock": product.in_stock and not removed,
         "listed_at": product.created_at,
         "revised_at": product.updated_at,
         "rec_only": product.rec_only,
         "medical_only": product.medical_only,
-        "content_hash": content_hash(product).hex(),
-        "misses": misses,
-        "absent_from": position.absent_from(known_product),
     }
+
+
+def with_unknown_stock(row: Row) -> Row:
+    """Return the row of a product or option without its stock."""
+    unknown = {"availability": Availability.UNKNOWN, "in_stock": False, "quantity": None, "quantity_capped": False}
+    return {name: unknown.get(name, value) for name, value in row.items()}
 
 
 def details_row(product: Product, product_id: int) -> Row:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.normalize import fingerprint
 from storecrawl.catalog.payloads import StoredPayload
 from storecrawl.catalog.refresh import DEFAULT_RULES, RefreshReport, RefreshRules, count_misses, lock_store, place_of
 from storecrawl.catalog.refresh_rows import PayloadPosition
 from storecrawl.catalog.refusals import MOST_ROWS
 from storecrawl.catalog.sql import PAYLOADS, PRODUCTS, REFUSALS
+from storecrawl.catalog.version import catalog_version
 from storecrawl.statements import Connection, execute, fetch
 
 
@@ -32,8 +32,8 @@ async def repeat_menu(
 ) -> RefreshReport | None:
     """Apply a payload with the same document as the store's last applied one; return None if it must be read.
 
-    It must be read if it was applied before, if the last one was incomplete, or if another normalizer read that one.
-    Raises UnknownPayload. Runs in the caller's transaction.
+    It must be read if it was applied before, or if the last one was incomplete or has another catalog version. Raises
+    UnknownPayload. Runs in the caller's transaction.
     """
     if payload.applied_at is not None:
         return None
@@ -46,8 +46,10 @@ async def repeat_menu(
         next=None,
         newer=0,
         threshold=rules.miss_threshold,
+        version=catalog_version(),
+        is_replay=False,
     )
-    conditions = {**place_of(position), "normalizer": fingerprint(), "most": MOST_ROWS}
+    conditions = {**place_of(position), "most": MOST_ROWS}
     found = await fetch(connection, PAYLOADS.repeat_payload, conditions, class_row(_RepeatedPayload))
     return await _record_repeat(connection, position, found[0]) if found else None
 

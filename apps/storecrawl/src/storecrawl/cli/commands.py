@@ -36,6 +36,16 @@ COMMANDS = (
     ("payloads", "payloads:payloads", "Stored crawl payloads."),
     ("export", "export:export_rows", "Write prices or products of the database to a Parquet or CSV file."),
     ("duckdb", "duckdb:query_lake", "Query the Parquet lake with DuckDB, at a prompt or with one command."),
+    (
+        "verify",
+        "verify:verify",
+        "Recompute products, options and history from the payload files; exit 1 if anything differs.",
+    ),
+    (
+        "renormalize",
+        "renormalize:renormalize",
+        "Correct products and history from the stored payloads, by a task for each store; exit 1 if one fails.",
+    ),
     ("discovery", "discovery:discovery", "Discovery of stores: states, cities and the locations found there."),
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),

@@ -317,7 +317,7 @@ create table storecrawl.payloads (
     expired_at       timestamptz,
     refused_products integer,
     refused_options  integer,
-    normalizer       text,
+    catalog_version  text,
     repeats          bigint references storecrawl.payloads (id),
     known_shares     jsonb,
     held_fields      text[],
@@ -349,7 +349,7 @@ comment on column storecrawl.payloads.product_count is 'Products in the fetched 
 comment on column storecrawl.payloads.sequence is
     'The number of the fetch among those of its store. The newest payload has the highest one.';
 comment on column storecrawl.payloads.applied_count is
-    'Products normalized when the document was first applied.';
+    'Products normalized when the document was last applied.';
 comment on column storecrawl.payloads.complete is
     'Whether the document is the whole menu. Only then do absent products count as missed.';
 comment on column storecrawl.payloads.expired_at is
@@ -357,8 +357,8 @@ comment on column storecrawl.payloads.expired_at is
 comment on column storecrawl.payloads.refused_products is
     'Unusable products of the last application. Null before the first one.';
 comment on column storecrawl.payloads.refused_options is 'Unusable options of usable products.';
-comment on column storecrawl.payloads.normalizer is
-    'The version of the code that normalized the payload when it was first applied.';
+comment on column storecrawl.payloads.catalog_version is
+    'The version of the code that normalized and wrote the payload when it was last applied.';
 comment on column storecrawl.payloads.repeats is
     'The first of consecutive payloads with the same document.';
 comment on column storecrawl.payloads.known_shares is
@@ -531,7 +531,9 @@ comment on table storecrawl.products is
     'The newest known state of each product of each store. Rows are never deleted.';
 comment on column storecrawl.products.listed_at is 'The platform''s creation time of the product.';
 comment on column storecrawl.products.content_hash is
-    'The hash of the normalized product and variants. Equal hashes need no write.';
+    'The hash of the rows of the product and its options. Equal hashes of one catalog version need no write.';
+comment on column storecrawl.products.catalog_version is
+    'The version of the code that wrote the row. A row of another version is written again.';
 comment on column storecrawl.products.consecutive_misses is
     'Newer complete payloads without the product, counted up to the removal threshold.';
 comment on column storecrawl.products.absent_from is

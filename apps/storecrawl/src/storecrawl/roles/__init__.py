@@ -6,6 +6,7 @@
     entry_point_discovery                                                       on demand
     image_fetch                                                                 after a refresh, if images are enabled
     analytics_refresh                                                           every six hours
+    renormalize: renormalize_store ...                                          on demand
     storage_upkeep: orphan_sweep, payload_expiry, history_upkeep                every day
     lake: lake_update -> write_lake_day                                         every six hours, if the lake is enabled
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import ParamSpec, TypeVar
 
 from rolecall import ConfigError, Workplace
+from storecrawl.catalog import Plausibility, RefreshRules
 from storecrawl.egress import Egress, EgressOptions, Rates, Recorder
 from storecrawl.images import Addresses, ImageClient, ImageStore
 from storecrawl.lake.days import PART as LAKE_PART
@@ -138,6 +139,12 @@ class Crawler:
 def store_key(store_id: int) -> str:
     """Return the key of a store's tasks."""
     return STORE_KEY.format(store_id=store_id)
+
+
+def refresh_rules(settings: CrawlSettings) -> RefreshRules:
+    """Return the rules by which menus are applied."""
+    plausibility = Plausibility(confirmations=settings.confirmations)
+    return RefreshRules(plausibility=plausibility, miss_threshold=settings.miss_threshold)
 
 
 def payload_store(settings: CrawlSettings) -> PayloadStore:

@@ -13,37 +13,27 @@ from rolecall import App, Context, PermanentFailure
 from storecrawl.catalog import (
     CatalogError,
     HeldMenu,
-    Plausibility,
     RefreshReport,
-    RefreshRules,
     StoredPayload,
     apply_menu,
     find_payload,
     hold_menu,
     note_images,
-    read_document,
     record_refusals,
     repeat_menu,
-    unpacked_menu,
 )
 from storecrawl.catalog.normalize import Menu, NotAMenu
 from storecrawl.payloads import PayloadError, PayloadUnreachable
-from storecrawl.platforms.menus import packed_menu
-from storecrawl.roles.crawler import STORE_KEY, Crawler
+from storecrawl.roles.crawler import STORE_KEY, Crawler, refresh_rules
 from storecrawl.roles.image_fetch import image_task
+from storecrawl.roles.stored_menus import read_stored_menu
 
 Connection = psycopg.AsyncConnection[Any]
-
-# A document of this size is normalized within a second, whatever it contains; starting a process takes as
-# long.
-SMALL = 1_000_000
 
 
 def add_product_refresh(app: App, crawler: Crawler) -> None:
     """Register the handler."""
-    settings = crawler.settings
-    plausibility = Plausibility(confirmations=settings.confirmations)
-    rules = RefreshRules(plausibility=plausibility, miss_threshold=settings.miss_threshold)
+    rules = refresh_rules(crawler.settings)
 
     @app.task(role="product_refresh", key=STORE_KEY)
     async def product_refresh(ctx: Context, payload_id: int, store_id: int | None = None) -> None:
@@ -90,20 +80,13 @@ def _permanent_failures() -> Iterator[None]:
 
 
 async def _menu(ctx: Context, crawler: Crawler, payload: StoredPayload) -> Menu:
-    """Read the menu; refusals are recorded even if the document is not a menu.
-
-    Documents are untrusted: normalization that may take long runs where the task's timeout can kill it.
-    """
-    document = await crawler.run_in_thread(read_document, crawler.payloads, payload)
-    if len(document) <= SMALL:
-        read = await crawler.run_in_thread(packed_menu, payload.platform, document)
-    else:
-        read = await ctx.in_process(packed_menu, payload.platform, document)
-    if isinstance(read, NotAMenu):
+    """Read the menu; refusals are recorded even if the document is not a menu."""
+    try:
+        return await read_stored_menu(ctx, crawler, payload)
+    except NotAMenu as problem:
         async with ctx.transaction() as tx:
-            await record_refusals(tx, payload.id, payload.store_id, read.refused, products=read.record_count)
-        raise read
-    return await crawler.run_in_thread(unpacked_menu, read)
+            await record_refusals(tx, payload.id, payload.store_id, problem.refused, products=problem.record_count)
+        raise
 
 
 async def _complete(

@@ -19,7 +19,7 @@ create table storecrawl.payloads (
     expired_at       timestamptz,
     refused_products integer,
     refused_options  integer,
-    normalizer       text,
+    catalog_version  text,
     repeats          bigint references storecrawl.payloads (id),
     known_shares     jsonb,
     held_fields      text[],
@@ -51,7 +51,7 @@ comment on column storecrawl.payloads.product_count is 'Products in the fetched 
 comment on column storecrawl.payloads.sequence is
     'The number of the fetch among those of its store. The newest payload has the highest one.';
 comment on column storecrawl.payloads.applied_count is
-    'Products normalized when the document was first applied.';
+    'Products normalized when the document was last applied.';
 comment on column storecrawl.payloads.complete is
     'Whether the document is the whole menu. Only then do absent products count as missed.';
 comment on column storecrawl.payloads.expired_at is
@@ -59,8 +59,8 @@ comment on column storecrawl.payloads.expired_at is
 comment on column storecrawl.payloads.refused_products is
     'Unusable products of the last application. Null before the first one.';
 comment on column storecrawl.payloads.refused_options is 'Unusable options of usable products.';
-comment on column storecrawl.payloads.normalizer is
-    'The version of the code that normalized the payload when it was first applied.';
+comment on column storecrawl.payloads.catalog_version is
+    'The version of the code that normalized and wrote the payload when it was last applied.';
 comment on column storecrawl.payloads.repeats is
     'The first of consecutive payloads with the same document.';
 comment on column storecrawl.payloads.known_shares is

@@ -71,6 +71,7 @@ create table storecrawl.products (
     first_seen_at      timestamptz not null,
     changed_at         timestamptz not null,
     absent_from        integer,
+    catalog_version    text not null,
 
     constraint one_product_per_store_and_external_id unique (store_id, external_id),
     constraint an_external_id_is_short check (length(external_id) between 1 and 200),
@@ -88,7 +89,9 @@ comment on table storecrawl.products is
     'The newest known state of each product of each store. Rows are never deleted.';
 comment on column storecrawl.products.listed_at is 'The platform''s creation time of the product.';
 comment on column storecrawl.products.content_hash is
-    'The hash of the normalized product and variants. Equal hashes need no write.';
+    'The hash of the rows of the product and its options. Equal hashes of one catalog version need no write.';
+comment on column storecrawl.products.catalog_version is
+    'The version of the code that wrote the row. A row of another version is written again.';
 comment on column storecrawl.products.consecutive_misses is
     'Newer complete payloads without the product, counted up to the removal threshold.';
 comment on column storecrawl.products.absent_from is

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from storecrawl.catalog.normalize.documents import parse_document
 from storecrawl.catalog.normalize.errors import NotAMenu
-from storecrawl.catalog.normalize.fingerprint import fingerprint
 from storecrawl.catalog.normalize.known import KnownValues, known_values, shares_of
 from storecrawl.catalog.normalize.menu import (
     NO_DETAILS,
@@ -51,7 +50,6 @@ __all__ = [
     "Special",
     "Variant",
     "Weight",
-    "fingerprint",
     "known_values",
     "normalize",
     "parse_document",

@@ -180,17 +180,16 @@ select
 
 
 -- name: mark_applied
--- Mark a payload as applied. Repeating it changes nothing.
+-- Mark a payload as applied. A replay keeps the time of the first application.
 update storecrawl.payloads
-set applied_at = clock_timestamp(),
+set applied_at = coalesce(applied_at, clock_timestamp()),
     applied_count = %(applied_count)s,
     complete = %(complete)s,
-    normalizer = %(normalizer)s,
+    catalog_version = %(catalog_version)s,
     known_shares = %(known_shares)s::jsonb,
     held_fields = null,
     held_because = null
 where id = %(payload_id)s
-    and applied_at is null
 
 
 -- name: hold_payload
@@ -205,13 +204,12 @@ where id = %(payload_id)s
 
 -- name: repeat_payload
 -- Apply a payload with the same document as the store's last applied one, after the store is locked. That
--- one
--- must have been read by this normalizer. A payload with more refusals than fit in rows must be read again, and so
--- must the first menu of a store that was dark.
+-- one must have this catalog version. A payload with more refusals than fit in rows must be read again, and so must
+-- the first menu of a store that was dark.
 -- returns: the last one, its number of products, and of refused products and options; no row if it differs
 with last as (
     select id, sequence, sha256, size_raw, applied_count, complete, refused_products, refused_options,
-        normalizer, known_shares, repeats
+        catalog_version, known_shares, repeats
     from storecrawl.payloads
     where store_id = %(store_id)s
         and applied_at is not null
@@ -224,7 +222,7 @@ set applied_at = clock_timestamp(),
     complete = last.complete,
     refused_products = last.refused_products,
     refused_options = last.refused_options,
-    normalizer = last.normalizer,
+    catalog_version = last.catalog_version,
     known_shares = last.known_shares,
     held_fields = null,
     held_because = null,
@@ -235,7 +233,7 @@ where this.id = %(payload_id)s
     and this.sequence > last.sequence
     and (this.sha256, this.size_raw) = (last.sha256, last.size_raw)
     and last.complete
-    and last.normalizer = %(normalizer)s
+    and last.catalog_version = %(catalog_version)s
     and last.refused_products + last.refused_options <= %(most)s
     and not exists (
         select

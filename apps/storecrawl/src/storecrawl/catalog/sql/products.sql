@@ -109,8 +109,8 @@ where product.id = %(product_id)s
 -- name: products_of_menu
 -- returns: the known ones of a menu's products, and those last seen in the payload before it
 select
-    product.id, product.external_id, product.content_hash, product.availability::text, product.consecutive_misses,
-    product.absent_from, product.first_seen_at, product.revised_at,
+    product.id, product.external_id, product.content_hash, product.catalog_version, product.availability::text,
+    product.consecutive_misses, product.absent_from, product.first_seen_at, product.revised_at,
     current.product_id is not null as in_history,
     %(next)s::integer is not null and exists (
         select
@@ -132,14 +132,15 @@ where store_id = %(store_id)s
 
 
 -- name: upsert_products
--- Write new and changed products completely. Callers leave out products written from newer payloads.
+-- Write new and changed products completely. Callers leave out products written from newer payloads. A correction
+-- is no change.
 -- returns: id and external id of each
 insert into storecrawl.products as known (
     store_id, external_id, slug, name, name_raw, brand_id, brand, brand_raw, brand_external_id,
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, content_hash, consecutive_misses,
-    first_seen_at, changed_at, absent_from
+    first_seen_at, changed_at, absent_from, catalog_version
 )
 select
     %(store_id)s, product.external_id, product.slug, product.name, name_raw,
@@ -147,7 +148,7 @@ select
     category, category_raw, subcategory, subcategory_raw, strain_type, strain_type_raw,
     thc_lo, thc_hi, thc_unit, cbd_lo, cbd_hi, cbd_unit, description, image_url,
     availability, in_stock, listed_at, revised_at, rec_only, medical_only, decode(content_hash, 'hex'), misses,
-    %(fetched_at)s, %(fetched_at)s, absent_from
+    %(fetched_at)s, %(fetched_at)s, absent_from, %(catalog_version)s
 from jsonb_to_recordset(%(products)s::jsonb) as product (
     external_id text, slug text, name text, name_raw text, brand text, brand_raw text, brand_external_id text,
     category text, category_raw text, subcategory text, subcategory_raw text,
@@ -191,10 +192,11 @@ set slug = excluded.slug,
     consecutive_misses = excluded.consecutive_misses,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
     changed_at = case
-        when known.content_hash = excluded.content_hash then known.changed_at
+        when %(is_replay)s or known.content_hash = excluded.content_hash then known.changed_at
         else excluded.changed_at
     end,
-    absent_from = excluded.absent_from
+    absent_from = excluded.absent_from,
+    catalog_version = excluded.catalog_version
 returning known.id, known.external_id
 
 

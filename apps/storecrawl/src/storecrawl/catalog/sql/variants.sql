@@ -9,8 +9,8 @@ order by listed desc, position, option
 
 
 -- name: upsert_variants
--- Write the options of new and changed products, or add the unknown options of products that show a newer payload.
--- Callers correct the counted price changes when they write the history.
+-- Write the options of new and changed products, or add the unknown options of products that show a newer payload. A
+-- correction is no change. The counted price changes are corrected with the history.
 insert into storecrawl.variants as known (
     product_id, option, option_raw, position, weight_value, weight_unit, dose_mg, pack_count,
     price_rec_cents, price_med_cents, special_rec_cents, special_med_cents,
@@ -47,7 +47,7 @@ set option_raw = excluded.option_raw,
     canonical_id = excluded.canonical_id,
     canonical_name = excluded.canonical_name,
     first_seen_at = least(known.first_seen_at, excluded.first_seen_at),
-    changed_at = excluded.changed_at
+    changed_at = case when %(is_replay)s then known.changed_at else excluded.changed_at end
 where %(listed)s
     and (not known.listed or (
         known.option_raw, known.position, known.weight_value, known.weight_unit,
@@ -70,7 +70,7 @@ where %(listed)s
 update storecrawl.variants as known
 set listed = false,
     in_stock = false,
-    changed_at = %(fetched_at)s
+    changed_at = case when %(is_replay)s then changed_at else %(fetched_at)s end
 where known.product_id = any(%(product_ids)s)
     and known.listed
     and not exists (

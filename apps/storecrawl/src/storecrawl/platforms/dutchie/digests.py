@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storecrawl.fingerprint import fingerprint_of
-from storecrawl.platforms import exchange
 from storecrawl.platforms.dutchie.menu import Kind
 from storecrawl.platforms.raw_pages import RawPage
 
@@ -30,7 +29,7 @@ class Digests:
 
     def of(self, answer: RawPage) -> str:
         """Return a response's digest, which includes its request."""
-        code = f"{fingerprint_of(exchange.__package__)} {fingerprint_of(__package__)}"
+        code = fingerprint_of("platforms")
         made_by = f"{code} {self.page_size} {self.page_cap} {self.dispensary_id} {answer.status}".encode()
         digest = hashlib.blake2b(made_by, digest_size=DIGEST_BYTES)
         digest.update(answer.body)

@@ -33,7 +33,7 @@ SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,199}")
 MENU_ADDRESS = re.compile(r"https?://[^/?#]+(?:/[^/?#]+)?/dispensaries/([0-9A-Za-z-]{1,200})(?:[/?#].*)?")
 MENU_PATH = re.compile(r"/dispensaries/([0-9A-Za-z-]{1,200})/")
 FORM = ListForm(
-    package=__package__, member=LIST_MEMBER, total=("meta", "total"), key="id", expected=("id", "type", "attributes")
+    member=LIST_MEMBER, total=("meta", "total"), key="id", expected=("id", "type", "attributes")
 )
 
 
