@@ -53,10 +53,10 @@ class CrawlSettings:
     `dark_rounds` rounds is dark: its stock is unknown. Without `schedules`, only enqueued tasks run.
 
     Retention: payloads, limited to `payload_bytes` when decompressed, expire after `keep_days`, except for the
-    `keep_last` of each store. Values that ended more than `history_months` ago leave
-    the histories (0: never). `sweep_every` is the interval of that check and of
-    the search for orphans older than `orphan_age`. Changes of the feed are kept for `keep_change_days`. With `images`, the original bytes of product images
-    of at most `image_bytes` are kept, from public addresses and `image_networks`.
+    `keep_last` of each store. Values that ended more than `history_months` ago leave the histories (0: never).
+    `sweep_every` is the interval of that check and of the search for orphans older than `orphan_age`. Changes of
+    the feed are kept for `keep_change_days`. With `images`, the original bytes of product images of at most
+    `image_bytes` are kept, from public addresses and `image_networks`.
 
     Lake: `lake` enables the Parquet files of prices, which are brought up to date every `lake_every`. Days older than
     `lake_keep_days` are removed; without it, none is.

@@ -162,6 +162,8 @@ from storecrawl.catalog.stores import (
     store_names,
     stores_due,
 )
+from storecrawl.catalog.verification import verify_store
+from storecrawl.catalog.version import catalog_version
 from storecrawl.catalog.webhooks import (
     ChangesToSend,
     NewWebhook,
@@ -172,10 +174,9 @@ from storecrawl.catalog.webhooks import (
     list_webhooks,
     remove_webhook,
 )
-from storecrawl.catalog.verification import verify_store
-from storecrawl.catalog.version import catalog_version
 
 __all__ = [
+    "SAME_ID_LIMIT",
     "BegunFetch",
     "BlockedStores",
     "Brand",
@@ -231,7 +232,6 @@ __all__ = [
     "RefreshRules",
     "Relation",
     "Retention",
-    "SAME_ID_LIMIT",
     "Snapshot",
     "Span",
     "Store",
@@ -256,6 +256,7 @@ __all__ = [
     "WebhookExists",
     "add_alarms",
     "add_webhook",
+    "aggregate_menu",
     "all_stores",
     "apply_menu",
     "begin_fetch",
@@ -313,6 +314,7 @@ __all__ = [
     "product_history",
     "product_variants",
     "publish_changes",
+    "query_menu",
     "read_changes",
     "read_document",
     "read_relations",

@@ -90,9 +90,7 @@ class _Rewriting:
             self._hashes, self._knows_all = {}, False
             return
         products, options = await stored_history(self._connection, payload.id)
-        await apply_menu(
-            self._connection, payload.id, self._store_id, payload.fetched_at, menu, rules=self._rules
-        )
+        await apply_menu(self._connection, payload.id, self._store_id, payload.fetched_at, menu, rules=self._rules)
         products_after, options_after = await stored_history(self._connection, payload.id)
         self.found.payloads += 1
         differences = self.found.differences

@@ -514,6 +514,7 @@ create table storecrawl.products (
     first_seen_at      timestamptz not null,
     changed_at         timestamptz not null,
     absent_from        integer,
+    catalog_version    text not null,
 
     constraint one_product_per_store_and_external_id unique (store_id, external_id),
     constraint an_external_id_is_short check (length(external_id) between 1 and 200),
@@ -1523,6 +1524,197 @@ comment on column storecrawl.product_prices.lowest_cents is 'The lowest price in
 comment on column storecrawl.product_prices.highest_cents is 'The highest price in cents. Null if none is known.';
 comment on column storecrawl.product_prices.on_special is 'Whether an option has a special price.';
 
+-- Comments of the columns that analysts read. Columns whose names do not say enough have theirs next to the table.
+
+comment on materialized view storecrawl.brand_counts_by_state is
+    'Menus with each brand by state, as of the last refresh.';
+
+comment on materialized view storecrawl.category_price_statistics is
+    'Prices of options by state and category, including specials, as of the last refresh.';
+
+comment on materialized view storecrawl.store_product_counts is
+    'Products of each store, as of the last refresh.';
+
+do $comments$
+declare
+    v_column record;
+begin
+    for v_column in select * from (values
+        ('stores', 'id', 'The number of the store.'),
+        ('stores', 'platform_store_id', 'The platform''s id. Null until the store is found there.'),
+        ('stores', 'name', 'The name.'),
+        ('stores', 'slug', 'The name in the platform''s addresses.'),
+        ('stores', 'chain', 'The chain that the store belongs to.'),
+        ('stores', 'address', 'The street and the number.'),
+        ('stores', 'city', 'The city.'),
+        ('stores', 'state', 'The two-letter code of the state.'),
+        ('stores', 'postal_code', 'The postal code.'),
+        ('stores', 'country', 'The code of the country.'),
+        ('stores', 'latitude', 'Degrees north.'),
+        ('stores', 'longitude', 'Degrees east.'),
+        ('stores', 'timezone', 'The name of the time zone, such as America/Phoenix.'),
+        ('stores', 'menu_url', 'The address of the menu''s page.'),
+        ('stores', 'recreational', 'Whether the store sells for recreational use. Null if unknown.'),
+        ('stores', 'medical', 'Whether the store sells for medical use. Null if unknown.'),
+        ('stores', 'crawl_enabled', 'Whether menus are fetched.'),
+        ('stores', 'first_seen_at', 'When the store was added.'),
+        ('stores', 'last_seen_at', 'When a discovery last found the store.'),
+        ('brands', 'id', 'The number of the brand.'),
+        ('brands', 'name', 'The name, in the spelling of the first menu.'),
+        ('brands', 'logo_url', 'The address of the logo, if a menu states one.'),
+        ('brands', 'first_seen_at', 'When a menu first named the brand.'),
+        ('payloads', 'id', 'The number of the payload.'),
+        ('payloads', 'store_id', 'The store.'),
+        ('payloads', 'task_id', 'The task that fetched the menu.'),
+        ('payloads', 'storage_path', 'The path of the file, below the root of the storage.'),
+        ('payloads', 'size_raw', 'The size of the document in bytes.'),
+        ('payloads', 'size_gz', 'The size of the compressed file in bytes.'),
+        ('payloads', 'sha256', 'The checksum of the document.'),
+        ('payloads', 'fetched_at', 'When the fetch started.'),
+        ('payloads', 'created_at', 'When the row was stored.'),
+        ('payloads', 'applied_at', 'When the products were written. Null before that.'),
+        ('products', 'id', 'The number of the product.'),
+        ('products', 'store_id', 'The store.'),
+        ('products', 'external_id', 'The platform''s key of the product, unique in the store.'),
+        ('products', 'slug', 'The name in the platform''s addresses.'),
+        ('products', 'name', 'The name in a common form.'),
+        ('products', 'name_raw', 'The name as the menu states it.'),
+        ('products', 'brand', 'The name of the brand.'),
+        ('products', 'brand_raw', 'The brand as the menu states it.'),
+        ('products', 'brand_external_id', 'The platform''s key of the brand.'),
+        ('products', 'brand_id', 'The brand.'),
+        ('products', 'category', 'The category, in our words: flower, edibles and others.'),
+        ('products', 'category_raw', 'The category as the menu states it.'),
+        ('products', 'subcategory', 'The part of the category, in our words.'),
+        ('products', 'subcategory_raw', 'The part of the category as the menu states it.'),
+        ('products', 'strain_type', 'The kind of strain, in our words.'),
+        ('products', 'strain_type_raw', 'The kind of strain as the menu states it.'),
+        ('products', 'thc_lo', 'The least THC, in thc_unit.'),
+        ('products', 'thc_hi', 'The most THC, in thc_unit.'),
+        ('products', 'thc_unit', 'PERCENTAGE (of weight), MILLIGRAMS, MILLIGRAMS_PER_GRAM or _PER_ML.'),
+        ('products', 'cbd_lo', 'The least CBD, in cbd_unit.'),
+        ('products', 'cbd_hi', 'The most CBD, in cbd_unit.'),
+        ('products', 'cbd_unit', 'As thc_unit.'),
+        ('products', 'description', 'The description.'),
+        ('products', 'image_url', 'The address of the image.'),
+        ('products', 'availability', 'Whether the product can be bought. unknown: the store is dark.'),
+        ('products', 'in_stock', 'Whether an option can be bought.'),
+        ('products', 'first_seen_at', 'The time of the first fetch with the product.'),
+        ('products', 'changed_at', 'The time of the fetch that last changed the row.'),
+        ('products', 'last_payload_id', 'The payload that the row shows.'),
+        ('variants', 'id', 'The number of the option.'),
+        ('variants', 'product_id', 'The product.'),
+        ('variants', 'option', 'The option in a common form, such as 3.5g. Unique in the product.'),
+        ('variants', 'option_raw', 'The option as the menu states it.'),
+        ('variants', 'position', 'The position in the menu, from 0.'),
+        ('variants', 'weight_value', 'The weight, in weight_unit.'),
+        ('variants', 'weight_unit', 'The unit of the weight.'),
+        ('variants', 'pack_count', 'The number of pieces in the package.'),
+        ('variants', 'price_rec_cents', 'The recreational price in cents, without specials.'),
+        ('variants', 'price_med_cents', 'The medical price in cents, without specials.'),
+        ('variants', 'special_rec_cents', 'The lower recreational price of a special, in cents.'),
+        ('variants', 'special_med_cents', 'The lower medical price of a special, in cents.'),
+        ('variants', 'is_on_special', 'Whether there is a special price.'),
+        ('variants', 'quantity', 'The pieces in stock. Null if the source does not state it.'),
+        ('variants', 'in_stock', 'Whether the option can be bought.'),
+        ('variants', 'sku', 'The store''s key of the option.'),
+        ('variants', 'canonical_id', 'The platform''s key of the product across stores.'),
+        ('variants', 'canonical_name', 'The platform''s name of the product across stores.'),
+        ('variants', 'price_changed_at', 'The time of the fetch with the last price change.'),
+        ('variants', 'first_seen_at', 'The time of the first fetch with the option.'),
+        ('variants', 'changed_at', 'The time of the fetch that last changed the row.'),
+        ('product_details', 'product_id', 'The product.'),
+        ('product_details', 'tags', 'The tags of the menu.'),
+        ('captured_products', 'payload_id', 'The crawl payload.'),
+        ('captured_products', 'product_id', 'The product.'),
+        ('captured_products', 'store_id', 'The store.'),
+        ('captured_products', 'captured_at', 'When the fetch started.'),
+        ('captured_products', 'name', 'The name.'),
+        ('captured_products', 'brand', 'The name of the brand.'),
+        ('captured_products', 'category', 'The category.'),
+        ('captured_products', 'subcategory', 'The part of the category.'),
+        ('captured_products', 'strain_type', 'The kind of strain.'),
+        ('captured_products', 'thc_lo', 'The least THC, in thc_unit.'),
+        ('captured_products', 'thc_hi', 'The most THC, in thc_unit.'),
+        ('captured_products', 'thc_unit', 'The unit of THC.'),
+        ('captured_products', 'cbd_lo', 'The least CBD, in cbd_unit.'),
+        ('captured_products', 'cbd_hi', 'The most CBD, in cbd_unit.'),
+        ('captured_products', 'cbd_unit', 'The unit of CBD.'),
+        ('captured_products', 'availability', 'Whether the product could be bought.'),
+        ('captured_products', 'in_stock', 'Whether an option could be bought.'),
+        ('captured_products', 'sequence', 'The number of the fetch among those of its store.'),
+        ('captured_variants', 'payload_id', 'The crawl payload.'),
+        ('captured_variants', 'product_id', 'The product.'),
+        ('captured_variants', 'option', 'The option.'),
+        ('captured_variants', 'captured_at', 'When the fetch started.'),
+        ('captured_variants', 'price_rec_cents', 'The recreational price in cents, without specials.'),
+        ('captured_variants', 'price_med_cents', 'The medical price in cents, without specials.'),
+        ('captured_variants', 'special_rec_cents', 'The lower recreational price of a special, in cents.'),
+        ('captured_variants', 'special_med_cents', 'The lower medical price of a special, in cents.'),
+        ('captured_variants', 'quantity', 'The pieces in stock. Null if the source does not state it.'),
+        ('captured_variants', 'quantity_capped', 'Whether the quantity is a minimum.'),
+        ('captured_variants', 'in_stock', 'Whether the option could be bought.'),
+        ('captured_variants', 'sequence', 'The number of the fetch among those of its store.'),
+        ('price_history_by_day', 'product_id', 'The product.'),
+        ('price_history_by_day', 'option', 'The option.'),
+        ('price_history_by_day', 'day', 'The day in UTC.'),
+        ('price_history_by_day', 'price_rec_cents', 'The recreational price in cents, without specials.'),
+        ('price_history_by_day', 'price_med_cents', 'The medical price in cents, without specials.'),
+        ('price_history_by_day', 'special_rec_cents', 'The lower recreational price of a special, in cents.'),
+        ('price_history_by_day', 'special_med_cents', 'The lower medical price of a special, in cents.'),
+        ('price_history_by_day', 'in_stock', 'Whether the option could be bought.'),
+        ('price_history_by_day', 'captured_at', 'The time of the day''s last fetch.'),
+        ('brand_counts_by_state', 'state', 'The two-letter code. Empty if unknown.'),
+        ('brand_counts_by_state', 'brand', 'The name of the brand.'),
+        ('brand_counts_by_state', 'stores', 'The stores with the brand.'),
+        ('brand_counts_by_state', 'products', 'The products on menus.'),
+        ('brand_counts_by_state', 'products_in_stock', 'Those that can be bought.'),
+        ('category_price_statistics', 'state', 'The two-letter code. Empty if unknown.'),
+        ('category_price_statistics', 'category', 'The category. Empty if unknown.'),
+        ('category_price_statistics', 'variants', 'The options with a price.'),
+        ('category_price_statistics', 'variants_on_special', 'Those with a special price.'),
+        ('category_price_statistics', 'lowest_cents', 'The lowest price in cents.'),
+        ('category_price_statistics', 'median_cents', 'The median price in cents.'),
+        ('category_price_statistics', 'average_cents', 'The average price in cents.'),
+        ('category_price_statistics', 'highest_cents', 'The highest price in cents.'),
+        ('store_product_counts', 'store_id', 'The store.'),
+        ('store_product_counts', 'products', 'The products on the menu.'),
+        ('store_product_counts', 'products_in_stock', 'Those that can be bought.'),
+        ('store_product_counts', 'products_removed', 'The products that the menu no longer has.'),
+        ('store_product_counts', 'brands', 'The brands on the menu.'),
+        ('store_product_counts', 'last_fetched_at', 'The time of the newest fetch that a product shows.'),
+        ('brand_statistics', 'brand_id', 'The brand.'),
+        ('brand_statistics', 'stores', 'The stores with the brand.'),
+        ('brand_statistics', 'products', 'The products on menus.'),
+        ('brand_statistics', 'in_stock', 'Those that can be bought.'),
+        ('brand_statistics', 'variants', 'Their options.'),
+        ('brand_statistics', 'on_special', 'The options with a special price.'),
+        ('brand_statistics', 'lowest_cents', 'The lowest price in cents, including specials.'),
+        ('brand_statistics', 'average_cents', 'The average price in cents, including specials.'),
+        ('brand_statistics', 'highest_cents', 'The highest price in cents, including specials.'),
+        ('brand_statistics', 'price_changes', 'The price changes of these options.'),
+        ('brand_statistics', 'price_changed_at', 'The time of the last price change.'),
+        ('store_category_statistics', 'store_id', 'The store.'),
+        ('store_category_statistics', 'category', 'The category. Empty if unknown.'),
+        ('store_category_statistics', 'brands', 'The brands in the category.'),
+        ('store_category_statistics', 'products', 'The products on menus.'),
+        ('store_category_statistics', 'in_stock', 'Those that can be bought.'),
+        ('store_category_statistics', 'variants', 'Their options.'),
+        ('store_category_statistics', 'on_special', 'The options with a special price.'),
+        ('store_category_statistics', 'lowest_cents', 'The lowest price in cents, including specials.'),
+        ('store_category_statistics', 'average_cents', 'The average price in cents, including specials.'),
+        ('store_category_statistics', 'highest_cents', 'The highest price in cents, including specials.'),
+        ('store_category_statistics', 'price_changes', 'The price changes of these options.'),
+        ('store_category_statistics', 'price_changed_at', 'The time of the last price change.')
+    ) as described (relation, name, comment)
+    loop
+        execute format(
+            'comment on column storecrawl.%I.%I is %L', v_column.relation, v_column.name, v_column.comment
+        );
+    end loop;
+end
+$comments$;
+
 -- The Parquet lake: its files, and the days that must be written.
 
 create table storecrawl.lake_files (
@@ -1569,7 +1761,7 @@ comment on function storecrawl.lake_state is 'The state in a path of the lake.';
 create view storecrawl.lake_stores with (security_invoker = true) as
 select
     id as store_id,
-    'dutchie' as platform,
+    platform,
     storecrawl.lake_state(state) as state,
     name as store_name,
     chain,
@@ -1724,21 +1916,36 @@ comment on column storecrawl.webhooks.brands is 'The slugs of the brands whose c
 comment on column storecrawl.webhooks.at_once is 'The most changes of one request.';
 comment on column storecrawl.webhooks.created_at is 'When the webhook was added.';
 
--- Return the prices of an option as the feed shows them.
-create function storecrawl.prices_of(p_variant storecrawl.variants)
+-- Return prices as the feed shows them.
+create function storecrawl.prices_of(p_span storecrawl.price_history)
 returns jsonb
 language sql
 immutable
 as $$
     select jsonb_strip_nulls(jsonb_build_object(
-        'price_rec_cents', p_variant.price_rec_cents,
-        'price_med_cents', p_variant.price_med_cents,
-        'special_rec_cents', p_variant.special_rec_cents,
-        'special_med_cents', p_variant.special_med_cents
+        'price_rec_cents', p_span.price_rec_cents,
+        'price_med_cents', p_span.price_med_cents,
+        'special_rec_cents', p_span.special_rec_cents,
+        'special_med_cents', p_span.special_med_cents
     ))
 $$;
 
--- A price counts as changed if the payload that the product shows is applied for the first time, in this transaction.
+-- Return the number of the last applied fetch of a store.
+create function storecrawl.last_applied_sequence(p_store_id bigint)
+returns integer
+language sql
+stable
+as $$
+    select sequence
+    from storecrawl.payloads
+    where store_id = p_store_id
+        and applied_at is not null
+    order by sequence desc
+    limit 1
+$$;
+
+-- Prices are counted after the history is written. A price counts as changed if its payload is applied for the first
+-- time, in this transaction, and no newer one was.
 create function storecrawl.record_price()
 returns trigger
 language plpgsql
@@ -1747,10 +1954,27 @@ begin
     insert into storecrawl.catalog_changes (kind, store_id, product_id, option, old, new, sequence)
     select
         'price_changed', product.store_id, product.id, new.option,
-        storecrawl.prices_of(old), storecrawl.prices_of(new), product.sequence
+        earlier.prices, latest.prices, latest.from_sequence
     from storecrawl.products as product
+    cross join lateral (
+        select from_sequence, storecrawl.prices_of(span) as prices
+        from storecrawl.price_history as span
+        where product_id = new.product_id
+            and option = new.option
+        order by from_sequence desc
+        limit 1
+    ) as latest
+    cross join lateral (
+        select storecrawl.prices_of(span) as prices
+        from storecrawl.price_history as span
+        where product_id = new.product_id
+            and option = new.option
+            and from_sequence < latest.from_sequence
+        order by from_sequence desc
+        limit 1
+    ) as earlier
     join storecrawl.payloads as payload
-        on payload.store_id = product.store_id and payload.sequence = product.sequence
+        on payload.store_id = product.store_id and payload.sequence = latest.from_sequence
     where product.id = new.product_id
         and payload.applied_at >= transaction_timestamp();
     return null;
@@ -1766,28 +1990,20 @@ begin
     insert into storecrawl.catalog_changes (kind, store_id, product_id, new, sequence)
     select
         'product_added', product.store_id, product.id,
-        jsonb_build_object('availability', product.availability), product.sequence
+        jsonb_build_object('availability', product.availability), payload.sequence
     from touched as product
+    join storecrawl.payloads as payload
+        on payload.store_id = product.store_id
+        and payload.sequence = storecrawl.last_applied_sequence(product.store_id)
     where product.availability <> 'removed_from_menu'
-        and (
-            select payload.applied_at >= transaction_timestamp()
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.sequence = product.sequence
-        )
+        and product.absent_from is null
+        and payload.applied_at >= transaction_timestamp()
         and exists (
             select
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.applied_at is not null
-                and payload.sequence < product.sequence
-        )
-        and not exists (
-            select
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.applied_at is not null
-                and payload.sequence > product.sequence
+            from storecrawl.payloads as earlier
+            where earlier.store_id = product.store_id
+                and earlier.applied_at is not null
+                and earlier.sequence < payload.sequence
         );
     return null;
 end
@@ -1804,7 +2020,7 @@ begin
             ::storecrawl.change_kind,
         new.store_id, new.id,
         jsonb_build_object('availability', old.availability),
-        jsonb_build_object('availability', new.availability), new.sequence
+        jsonb_build_object('availability', new.availability), storecrawl.last_applied_sequence(new.store_id)
     );
     return null;
 end

@@ -86,21 +86,36 @@ comment on column storecrawl.webhooks.brands is 'The slugs of the brands whose c
 comment on column storecrawl.webhooks.at_once is 'The most changes of one request.';
 comment on column storecrawl.webhooks.created_at is 'When the webhook was added.';
 
--- Return the prices of an option as the feed shows them.
-create function storecrawl.prices_of(p_variant storecrawl.variants)
+-- Return prices as the feed shows them.
+create function storecrawl.prices_of(p_span storecrawl.price_history)
 returns jsonb
 language sql
 immutable
 as $$
     select jsonb_strip_nulls(jsonb_build_object(
-        'price_rec_cents', p_variant.price_rec_cents,
-        'price_med_cents', p_variant.price_med_cents,
-        'special_rec_cents', p_variant.special_rec_cents,
-        'special_med_cents', p_variant.special_med_cents
+        'price_rec_cents', p_span.price_rec_cents,
+        'price_med_cents', p_span.price_med_cents,
+        'special_rec_cents', p_span.special_rec_cents,
+        'special_med_cents', p_span.special_med_cents
     ))
 $$;
 
--- A price counts as changed if the payload that the product shows is applied for the first time, in this transaction.
+-- Return the number of the last applied fetch of a store.
+create function storecrawl.last_applied_sequence(p_store_id bigint)
+returns integer
+language sql
+stable
+as $$
+    select sequence
+    from storecrawl.payloads
+    where store_id = p_store_id
+        and applied_at is not null
+    order by sequence desc
+    limit 1
+$$;
+
+-- Prices are counted after the history is written. A price counts as changed if its payload is applied for the first
+-- time, in this transaction, and no newer one was.
 create function storecrawl.record_price()
 returns trigger
 language plpgsql
@@ -109,10 +124,27 @@ begin
     insert into storecrawl.catalog_changes (kind, store_id, product_id, option, old, new, sequence)
     select
         'price_changed', product.store_id, product.id, new.option,
-        storecrawl.prices_of(old), storecrawl.prices_of(new), product.sequence
+        earlier.prices, latest.prices, latest.from_sequence
     from storecrawl.products as product
+    cross join lateral (
+        select from_sequence, storecrawl.prices_of(span) as prices
+        from storecrawl.price_history as span
+        where product_id = new.product_id
+            and option = new.option
+        order by from_sequence desc
+        limit 1
+    ) as latest
+    cross join lateral (
+        select storecrawl.prices_of(span) as prices
+        from storecrawl.price_history as span
+        where product_id = new.product_id
+            and option = new.option
+            and from_sequence < latest.from_sequence
+        order by from_sequence desc
+        limit 1
+    ) as earlier
     join storecrawl.payloads as payload
-        on payload.store_id = product.store_id and payload.sequence = product.sequence
+        on payload.store_id = product.store_id and payload.sequence = latest.from_sequence
     where product.id = new.product_id
         and payload.applied_at >= transaction_timestamp();
     return null;
@@ -128,28 +160,20 @@ begin
     insert into storecrawl.catalog_changes (kind, store_id, product_id, new, sequence)
     select
         'product_added', product.store_id, product.id,
-        jsonb_build_object('availability', product.availability), product.sequence
+        jsonb_build_object('availability', product.availability), payload.sequence
     from touched as product
+    join storecrawl.payloads as payload
+        on payload.store_id = product.store_id
+        and payload.sequence = storecrawl.last_applied_sequence(product.store_id)
     where product.availability <> 'removed_from_menu'
-        and (
-            select payload.applied_at >= transaction_timestamp()
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.sequence = product.sequence
-        )
+        and product.absent_from is null
+        and payload.applied_at >= transaction_timestamp()
         and exists (
             select
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.applied_at is not null
-                and payload.sequence < product.sequence
-        )
-        and not exists (
-            select
-            from storecrawl.payloads as payload
-            where payload.store_id = product.store_id
-                and payload.applied_at is not null
-                and payload.sequence > product.sequence
+            from storecrawl.payloads as earlier
+            where earlier.store_id = product.store_id
+                and earlier.applied_at is not null
+                and earlier.sequence < payload.sequence
         );
     return null;
 end
@@ -166,7 +190,7 @@ begin
             ::storecrawl.change_kind,
         new.store_id, new.id,
         jsonb_build_object('availability', old.availability),
-        jsonb_build_object('availability', new.availability), new.sequence
+        jsonb_build_object('availability', new.availability), storecrawl.last_applied_sequence(new.store_id)
     );
     return null;
 end

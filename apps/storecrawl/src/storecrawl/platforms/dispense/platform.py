@@ -28,9 +28,7 @@ KEY_HEADER = "x-dispense-api-key"
 ID = re.compile(r"[0-9a-f]{16}")
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
 MENU_ADDRESS = re.compile(r"https?://menus\.dispenseapp\.com/([0-9A-Za-z-]{1,100})(?:[/?#].*)?")
-FORM = ListForm(
-    member=LIST_MEMBER, total=(TOTAL_MEMBER,), key="id", expected=("id", "name", "price", "venue")
-)
+FORM = ListForm(member=LIST_MEMBER, total=(TOTAL_MEMBER,), key="id", expected=("id", "name", "price", "venue"))
 
 
 def read_ids(text: str) -> tuple[str, ...]:

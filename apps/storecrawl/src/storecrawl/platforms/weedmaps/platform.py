@@ -32,9 +32,7 @@ ID = re.compile(r"[0-9]{1,12}")
 SLUG = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,199}")
 MENU_ADDRESS = re.compile(r"https?://[^/?#]+(?:/[^/?#]+)?/dispensaries/([0-9A-Za-z-]{1,200})(?:[/?#].*)?")
 MENU_PATH = re.compile(r"/dispensaries/([0-9A-Za-z-]{1,200})/")
-FORM = ListForm(
-    member=LIST_MEMBER, total=("meta", "total"), key="id", expected=("id", "type", "attributes")
-)
+FORM = ListForm(member=LIST_MEMBER, total=("meta", "total"), key="id", expected=("id", "type", "attributes"))
 
 
 def read_address(text: str) -> str:
