@@ -170,7 +170,9 @@ async def test_invalid_products_are_dropped_alone_and_recorded_with_their_reason
     await single.run(FETCH)
 
     assert single.value("select count(*) from storecrawl.products") == 72
-    refusals = single.rows("select external_id, option, reason from storecrawl.refusals order by id")
+    refusals = single.rows(
+        "select external_id, option, reason from storecrawl.refusals order by external_id nulls first"
+    )
     assert [(key, option) for key, option, _ in refusals] == [(key, None) for _, key, _ in BAD]
     assert all(reason in stored for (_, _, reason), (_, _, stored) in zip(BAD, refusals, strict=True))
     counted = "select refused_products, refused_options, applied_count, complete from storecrawl.payloads"
