@@ -30,7 +30,7 @@ REQUESTS = {
         Old("GET /api/tasks", 200, TASK),
         Old("GET /api/tasks?role=payload_fetch&status=pending&limit=50", 200, TASK),
         Old("GET /api/tasks?dispensary_id={store}", 200, TASK),
-        Old("GET /api/tasks?platform=dutchie", 200, TASK),
+        Old("GET /api/tasks?q=payload.platform:dutchie", 200, TASK),
         Old("GET /api/tasks?worker_id=1", 200),
         Old("GET /api/tasks?worker_id=gone-1", 200),
         Old("GET /api/tasks/{task}", 200, f"{TASK} payload result"),
@@ -141,7 +141,7 @@ def places(
     store, other = shop.store(), shop.store()
     run(connection, schedules.ensure(app.schedules.values()))
     [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *store_request(store))
-    [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all'")
+    [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all_dutchie'")
     return {
         "store": store,
         "other": other,
@@ -198,7 +198,7 @@ async def test_schedules_keep_their_former_names_and_settings(http: httpx2.Async
         name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in items
     }
     assert settings_by_name == {
-        "payload_fetch_all": ("payload_fetch", 4, 0),
+        "payload_fetch_all_dutchie": ("payload_fetch", 4, 0),
         "store_discovery_dutchie": ("store_discovery", 24, 5),
         "analytics_refresh": ("analytics_refresh", 6, 0),
         "orphan_sweep": ("storage_upkeep", 24, 0),
