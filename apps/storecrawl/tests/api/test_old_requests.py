@@ -30,7 +30,6 @@ REQUESTS = {
         Old("GET /api/tasks", 200, TASK),
         Old("GET /api/tasks?role=payload_fetch&status=pending&limit=50", 200, TASK),
         Old("GET /api/tasks?dispensary_id={store}", 200, TASK),
-        Old("GET /api/tasks?q=payload.platform:dutchie", 200, TASK),
         Old("GET /api/tasks?worker_id=1", 200),
         Old("GET /api/tasks?worker_id=gone-1", 200),
         Old("GET /api/tasks/{task}", 200, f"{TASK} payload result"),
@@ -110,7 +109,6 @@ REFUSED = [
     Old("GET /api/tasks?platform=jane", 422),
     Old("GET /api/payloads?store_id=1&dispensary_id=2", 422),
     Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": 1, "payload": {"store_id": 2}}),
-    Old("POST /api/tasks", 422, body={"role": "store_discovery", "platform": "jane"}),
     Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": "one"}),
     Old("POST /api/job-queue/enqueue", 422, body={"role": "analytics_refresh", "dispensary_id": 1}),
     Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch"}),
@@ -183,7 +181,7 @@ async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
     found = (await http.get(f"/api/tasks?dispensary_id={places['other']}&role=payload_fetch")).json()["items"]
 
     assert (made["payload"], made["dispensary_id"], made["platform"], made["max_retries"]) == (
-        {"store_id": places["other"]},
+        {"store_id": places["other"], "platform": "dutchie"},
         places["other"],
         "dutchie",
         2,
