@@ -167,6 +167,7 @@ class Shop:
 
     def location(self, **columns: object) -> int:
         row = {
+            "platform": "dutchie",
             "platform_store_id": secrets.token_hex(12),
             "name": "A place",
             "slug": "a-place",
@@ -176,7 +177,7 @@ class Shop:
         return self._enter("locations", row)
 
     def city(self, **columns: object) -> int:
-        row = {"state": "AZ", "name": "Phoenix", **columns}
+        row = {"platform": "dutchie", "state": "AZ", "name": "Phoenix", **columns}
         return self._enter("cities", row)
 
     def file_of(self, payload_id: int) -> Path:

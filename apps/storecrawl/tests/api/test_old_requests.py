@@ -30,7 +30,6 @@ REQUESTS = {
         Old("GET /api/tasks", 200, TASK),
         Old("GET /api/tasks?role=payload_fetch&status=pending&limit=50", 200, TASK),
         Old("GET /api/tasks?dispensary_id={store}", 200, TASK),
-        Old("GET /api/tasks?platform=dutchie", 200, TASK),
         Old("GET /api/tasks?worker_id=1", 200),
         Old("GET /api/tasks?worker_id=gone-1", 200),
         Old("GET /api/tasks/{task}", 200, f"{TASK} payload result"),
@@ -110,7 +109,6 @@ REFUSED = [
     Old("GET /api/tasks?platform=jane", 422),
     Old("GET /api/payloads?store_id=1&dispensary_id=2", 422),
     Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": 1, "payload": {"store_id": 2}}),
-    Old("POST /api/tasks", 422, body={"role": "store_discovery", "platform": "jane"}),
     Old("POST /api/tasks", 422, body={"role": "payload_fetch", "dispensary_id": "one"}),
     Old("POST /api/job-queue/enqueue", 422, body={"role": "analytics_refresh", "dispensary_id": 1}),
     Old("POST /api/job-queue/enqueue", 422, body={"role": "payload_fetch"}),
@@ -141,7 +139,7 @@ async def places(
     store, other = shop.store(), shop.store()
     run(connection, schedules.ensure(app.schedules.values()))
     [task] = rows(connection, "select rolecall.enqueue('payload_fetch', %s, p_key => %s)", *store_request(store))
-    [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all'")
+    [schedule] = rows(connection, "select id from rolecall.schedules where name = 'payload_fetch_all_dutchie'")
     return {
         "store": store,
         "other": other,
@@ -183,7 +181,7 @@ async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
     found = (await http.get(f"/api/tasks?dispensary_id={places['other']}&role=payload_fetch")).json()["items"]
 
     assert (made["payload"], made["dispensary_id"], made["platform"], made["max_retries"]) == (
-        {"store_id": places["other"]},
+        {"store_id": places["other"], "platform": "dutchie"},
         places["other"],
         "dutchie",
         2,
@@ -198,7 +196,7 @@ async def test_schedules_keep_their_former_names_and_settings(http: httpx2.Async
         name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in items
     }
     assert settings_by_name == {
-        "payload_fetch_all": ("payload_fetch", 4, 0),
+        "payload_fetch_all_dutchie": ("payload_fetch", 4, 0),
         "store_discovery_dutchie": ("store_discovery", 24, 5),
         "analytics_refresh": ("analytics_refresh", 6, 0),
         "orphan_sweep": ("storage_upkeep", 24, 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest_asyncio
 from starlette.requests import Request
@@ -39,8 +40,10 @@ class TestDutchie(PlatformConformance):
             )
 
 
-STORES = [{"id": number, "name": f"Corner {number}", "slug": f"corner-{number}", "state": "AZ"} for number in (1, 2)]
-ITEMS = {
+STORES: list[dict[str, Any]] = [
+    {"id": number, "name": f"Corner {number}", "slug": f"corner-{number}", "state": "AZ"} for number in (1, 2)
+]
+ITEMS: dict[int, list[dict[str, Any]]] = {
     store["id"]: [
         {
             "sku": f"{store['id']}-{number}",

@@ -42,7 +42,8 @@ async def test_every_city_is_crawled_and_reports_its_findings(crawl: Any) -> Non
     await _discover_only(crawl)
 
     assert (
-        crawl.value("select array_agg(code order by code) from storecrawl.states where listed_at is not null") == STATES
+        crawl.value("select array_agg(state order by state) from storecrawl.state_searches where listed_at is not null")
+        == STATES
     )
     assert crawl.value("select count(*) from storecrawl.cities where crawled_at is null or failures > 0") == 0
     assert crawl.value("select sum(stores_found) = sum(stores_told) from storecrawl.cities") is True
@@ -101,7 +102,7 @@ async def test_discovery_without_any_response_fails_with_a_reason(crawl_with: Ca
     [(state, error)] = crawl.rows("select state::text, error from rolecall.all_tasks where handler = 'store_discovery'")
     assert state == "failed"
     assert "there was no response for AZ, CO, MI" in error
-    assert crawl.value("select count(*) from storecrawl.states where failures > 1 and error is not null") == 3
+    assert crawl.value("select count(*) from storecrawl.state_searches where failures > 1 and error is not null") == 3
 
 
 async def test_crash_during_discovery_resumes_at_the_city(crawl_with: Callable[..., Any]) -> None:

@@ -97,7 +97,7 @@ class PlatformConformance:
         assert world.platform.entry_name(str(first.slug)) == first.slug
         assert by_id.way
 
-    async def test_unknown_entry_points_are_told_from_other_texts(self, world: PlatformWorld) -> None:
+    async def test_unknown_entry_points_and_other_texts_have_different_errors(self, world: PlatformWorld) -> None:
         assert world.platform.entry_name(NO_ENTRY) is None
         async with world.opened() as platform:
             with raising(UnknownStore):
