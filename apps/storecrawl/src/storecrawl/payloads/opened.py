@@ -106,9 +106,7 @@ class OpenedPayload:
                 size += len(piece)
                 self._limits.check(size, source)
                 if size > self.size_raw:
-                    raise PayloadCorrupt(
-                        self._path, f"it decompresses to more than the {self.size_raw} written bytes"
-                    )
+                    raise PayloadCorrupt(self._path, f"it decompresses to more than the {self.size_raw} written bytes")
                 yield piece
 
 
