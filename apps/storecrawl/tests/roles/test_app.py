@@ -26,6 +26,7 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "orphan_sweep": "storage_upkeep",
         "payload_expiry": "storage_upkeep",
         "entry_point_discovery": "entry_point_discovery",
+        "lake_update": "lake",
         "map_stores": "analytics_refresh",
         "merge_statistics": "analytics_refresh",
         "payload_fetch": "payload_fetch",
@@ -35,6 +36,7 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "product_resync": "product_resync",
         "refresh_views": "analytics_refresh",
         "store_discovery": "store_discovery",
+        "write_lake_day": "lake",
     }
 
 
@@ -54,15 +56,23 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
-    schedules = build_app(CrawlSettings(keep_days=30)).schedules
+    schedules = build_app(CrawlSettings(keep_days=30, lake=True)).schedules
 
     assert {name: schedule.overlap for name, schedule in schedules.items()} == dict.fromkeys(
-        ("payload_fetch_all", "store_discovery_dutchie", "analytics_refresh", "orphan_sweep", "payload_expiry"), "skip"
+        (
+            "payload_fetch_all",
+            "store_discovery_dutchie",
+            "analytics_refresh",
+            "orphan_sweep",
+            "payload_expiry",
+            "lake_update",
+        ),
+        "skip",
     )
 
 
 def test_payloads_expire_by_schedule_if_a_policy_is_set() -> None:
-    assert "payload_expiry" in build_app(CrawlSettings(keep_days=30)).schedules
+    assert "payload_expiry" in build_app(CrawlSettings(keep_days=30, lake=True)).schedules
 
 
 def test_first_crawl_fetches_within_its_own_task(crawled: Any) -> None:
