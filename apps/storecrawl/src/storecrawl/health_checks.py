@@ -25,6 +25,7 @@ from storecrawl.lake.days import lake_lag
 from storecrawl.payloads import PayloadError
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.store_tasks import FETCHES
+from storecrawl.settings import CrawlSettings
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -157,6 +158,10 @@ def build_checks(crawler: Crawler) -> tuple[Check, ...]:
             ]
         return []
 
+    return (*CHECKS, dark_stores, failing_fetches, stale_stores, storage, _lake_check(settings))
+
+
+def _lake_check(settings: CrawlSettings) -> Check:
     async def lake(connection: Connection) -> list[Finding]:
         """Check whether prices wait to be written to the lake for longer than some of its rounds."""
         if not settings.lake:
@@ -168,7 +173,7 @@ def build_checks(crawler: Crawler) -> tuple[Check, ...]:
         advice = "look at the tasks of the role lake, and check its schedule"
         return [Finding(severity=Severity.WARNING, problem=problem, advice=advice, path="/roles/lake")]
 
-    return (*CHECKS, dark_stores, failing_fetches, stale_stores, storage, lake)
+    return lake
 
 
 def _route_findings(found: Sequence[StoredRoute]) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "orphan_sweep": "storage_upkeep",
         "payload_expiry": "storage_upkeep",
         "entry_point_discovery": "entry_point_discovery",
+        "lake_update": "lake",
         "map_stores": "analytics_refresh",
         "post_changes": "webhooks",
         "watch_quality": "webhooks",
@@ -46,6 +47,7 @@ def test_every_role_of_the_crawl_has_a_handler() -> None:
         "renormalize": "product_refresh",
         "renormalize_store": "product_refresh",
         "store_discovery": "store_discovery",
+        "write_lake_day": "lake",
     }
 
 
@@ -69,7 +71,7 @@ def test_default_schedules_fetch_discover_and_analyze() -> None:
 
 
 def test_no_schedule_accumulates_tasks_behind_a_long_round() -> None:
-    schedules = build_app(CrawlSettings(platforms=DUTCHIE)).schedules
+    schedules = build_app(CrawlSettings(platforms=DUTCHIE, lake=True)).schedules
 
     assert {schedule.overlap for schedule in schedules.values()} == {"skip"}
 
