@@ -6,7 +6,8 @@
     entry_point_discovery                                                       on demand
     image_fetch                                                                 after a refresh, if images are enabled
     analytics_refresh                                                           every six hours
-    storage_upkeep: orphan_sweep, payload_expiry                                every day
+    storage_upkeep: orphan_sweep, payload_expiry, change_expiry                 every day
+    webhooks: post_changes after a round of statistics, watch_quality           every five minutes
 
 A task about a store has the store's key, so that no two of one store run at once. The rows that a task
 writes commit together with its follow-ups and its completion.
