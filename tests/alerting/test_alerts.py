@@ -14,7 +14,8 @@ from rolecall import App, AsyncClient, TaskState
 from rolecall.alerting import app
 from rolecall.alerting.program import check, send_test
 from rolecall.testing import Clock, drain, working
-from tests.alerting.conftest import SECRET, Mailbox, Receiver
+from tests.alerting.conftest import SECRET, Mailbox
+from tests.receivers import Receiver
 
 OPEN = ("pending", "running")
 shop = App("shop")

@@ -75,7 +75,6 @@ begin
         ('products', 'in_stock', 'Whether an option can be bought.'),
         ('products', 'first_seen_at', 'The time of the first fetch with the product.'),
         ('products', 'changed_at', 'The time of the fetch that last changed the row.'),
-        ('products', 'last_payload_id', 'The payload that the row shows.'),
         ('variants', 'id', 'The number of the option.'),
         ('variants', 'product_id', 'The product.'),
         ('variants', 'option', 'The option in a common form, such as 3.5g. Unique in the product.'),
