@@ -43,7 +43,7 @@ async def test_menu_is_returned_byte_for_byte(http: httpx2.AsyncClient, shop: An
     plain = await http.get(f"/api/payloads/{payload}/data", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert (plain.content, plain.headers["content-length"]) == (menu, str(len(menu)))
-    unpackers = {"zstd": zstandard.ZstdDecompressor().decompressobj(), "gzip": zlib.decompressobj(GZIP)}
+    unpackers: dict[str, Any] = {"zstd": zstandard.ZstdDecompressor().decompressobj(), "gzip": zlib.decompressobj(GZIP)}
     for coding, unpacker in unpackers.items():
         wanted = {"Accept-Encoding": f"br, {coding}"}
         async with http.stream("GET", f"/api/payloads/{payload}/data", headers=wanted) as answer:

@@ -16,7 +16,7 @@ from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.fetch_archive import ArchivedMenu, FetchArchive
 from storecrawl.roles.file_removal import remove_orphans
 from storecrawl.roles.store_tasks import find_store
-from storecrawl.upstream import RawPage, menu_of
+from storecrawl.upstream import MenuMode, RawPage, menu_of
 
 from apps.storecrawl.tests.menu_server import page, product
 
@@ -27,7 +27,7 @@ Connection = psycopg.AsyncConnection[Any]
 STORE = 1
 RESPONSE = RawPage(
     pricing_type="rec",
-    mode="shown",
+    mode=MenuMode.SHOWN,
     number=0,
     status=200,
     content_type="application/json",
