@@ -49,7 +49,7 @@ where ended = from_sequence and prices = before or ended > from_sequence or (end
 
 
 def random_records(random: Random) -> dict[str, dict[str, object]]:
-    others = {
+    others: dict[str, dict[str, object]] = {
         key: {
             "Name": random.choice(["Sun", "Moon", None]),
             "brandName": random.choice(["Wana", "Kiva"]),

@@ -26,10 +26,9 @@ from storecrawl.catalog.normalize import (
     Variant,
     parse_document,
 )
-from storecrawl.payloads import Limits, PayloadError
-from storecrawl.payloads.opened import unpack
 from storecrawl.platforms.readers import read_any
 from storecrawl.storage import OpenedFile
+from storecrawl.storage.gunzip import GzipError, Limits, gunzip
 
 GZIP_MAGIC = b"\x1f\x8b"
 EXIT_DONE = 0
@@ -120,17 +119,18 @@ def _content(path: Path) -> bytes:
     except OSError as problem:
         raise NotAMenu(f"cannot be read: {problem.strerror}") from None
     try:
-        return _plain(descriptor, path, limits)
-    except (OSError, PayloadError) as problem:
+        return _plain(descriptor, limits)
+    except (OSError, GzipError) as problem:
         raise NotAMenu(f"cannot be read: {_why(problem)}") from None
     finally:
         os.close(descriptor)
 
 
-def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
+def _plain(descriptor: int, limits: Limits) -> bytes:
     magic = os.read(descriptor, len(GZIP_MAGIC))
     if magic == GZIP_MAGIC:
-        return b"".join(unpack(OpenedFile(descriptor), str(path), limits))
+        packed = OpenedFile(descriptor)
+        return b"".join(gunzip(packed.pieces(), packed.size, limits))
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         content = magic + file.read(limits.max_bytes + 1)
     if len(content) > limits.max_bytes:
@@ -138,8 +138,8 @@ def _plain(descriptor: int, path: Path, limits: Limits) -> bytes:
     return content
 
 
-def _why(problem: OSError | PayloadError) -> str:
-    return problem.reason if isinstance(problem, PayloadError) else problem.strerror or str(problem)
+def _why(problem: OSError | GzipError) -> str:
+    return problem.reason if isinstance(problem, GzipError) else problem.strerror or str(problem)
 
 
 def _report(path: Path, menu: Menu) -> NormalizeReport:
