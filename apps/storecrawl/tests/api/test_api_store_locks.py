@@ -22,8 +22,17 @@ def test_every_handler_of_a_store_uses_the_key_of_that_store(app: App) -> None:
     of_stores = {name: each.settings.key for name, each in app.handlers.items() if "store_id" in each.signature.fields}
 
     assert of_stores.pop("image_fetch") == "images:{store_id}", "images are fetched in parallel to the menus"
+    assert of_stores.pop("renormalize") is None, "its children have the keys of their stores"
     assert of_stores == dict.fromkeys(
-        ("entry_point_discovery", "payload_fetch", "product_discovery", "product_refresh", "product_resync"), STORE_KEY
+        (
+            "entry_point_discovery",
+            "payload_fetch",
+            "product_discovery",
+            "product_refresh",
+            "product_resync",
+            "renormalize_store",
+        ),
+        STORE_KEY,
     )
 
 

@@ -192,15 +192,15 @@ async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
 async def test_schedules_keep_their_former_names_and_settings(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
     items = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
 
-    settings_by_name = {
-        name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in items
-    }
-    assert settings_by_name == {
+    former = {
         "payload_fetch_all_dutchie": ("payload_fetch", 4, 0),
         "store_discovery_dutchie": ("store_discovery", 24, 5),
         "analytics_refresh": ("analytics_refresh", 6, 0),
         "orphan_sweep": ("storage_upkeep", 24, 0),
     }
+    assert {
+        name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in former
+    } == former
 
 
 async def test_discovery_schedule_of_the_previous_release_keeps_its_settings(

@@ -12,11 +12,12 @@ import psycopg
 import pytest
 from storecrawl.catalog import begin_fetch, find_payload
 from storecrawl.catalog.files import read_document
+from storecrawl.platforms.dutchie import menu_of
+from storecrawl.platforms.raw_pages import RawPage
 from storecrawl.roles.crawler import Crawler
 from storecrawl.roles.fetch_archive import ArchivedMenu, FetchArchive
 from storecrawl.roles.file_removal import remove_orphans
 from storecrawl.roles.store_tasks import find_store
-from storecrawl.upstream import MenuMode, RawPage, menu_of
 
 from apps.storecrawl.tests.menu_server import page, product
 
@@ -26,8 +27,7 @@ Connection = psycopg.AsyncConnection[Any]
 
 STORE = 1
 RESPONSE = RawPage(
-    pricing_type="rec",
-    mode=MenuMode.SHOWN,
+    part="rec shown",
     number=0,
     status=200,
     content_type="application/json",

@@ -21,9 +21,10 @@ COMMAND = Path(sys.executable).with_name("storecrawl")
 FETCH_ALL = [NewTask(handler="payload_fetch", payload={"store_id": store}) for store in range(1, 6)]
 WRONG_BRAND = "update storecrawl.products set brand = 'Wrong' where id = %s returning id"
 WRONG_PRICE = (
-    "update storecrawl.variant_snapshots set price_rec_cents = 1, special_rec_cents = null"
-    " where (payload_id, product_id, option) = (select payload_id, product_id, option"
-    " from storecrawl.captured_variants where price_rec_cents > 1 order by 1, 2, 3 limit 1) returning product_id"
+    "update storecrawl.price_history set price_rec_cents = 1, special_rec_cents = null"
+    " where (product_id, option, from_sequence) = (select product_id, option, from_sequence"
+    " from storecrawl.price_history where price_rec_cents > 1 and to_sequence = from_sequence + 1"
+    " order by 1, 2, 3 limit 1) returning product_id"
 )
 RESULT = "select result from rolecall.all_tasks where handler = 'renormalize' order by id desc limit 1"
 PRICE_CHANGES = "select sum(price_changes), max(price_changed_at) from storecrawl.variants"

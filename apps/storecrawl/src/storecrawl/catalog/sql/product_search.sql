@@ -85,10 +85,11 @@ select
     product.brand_id, product.brand, product.category, product.subcategory, product.strain_type,
     product.thc_lo, product.thc_hi, product.thc_unit, product.availability::text, product.in_stock,
     coalesce(priced.on_special, false) as on_special, priced.lowest_cents, priced.highest_cents,
-    product.changed_at, product.last_seen_at
+    product.changed_at, sighting.seen_at as last_seen_at
 from unnest(%(ids)s::bigint[]) with ordinality as chosen (id, place)
 join storecrawl.products as product on product.id = chosen.id
 join storecrawl.stores as store on store.id = product.store_id
+join storecrawl.product_sightings as sighting on sighting.product_id = product.id
 left join lateral (
     select lowest_cents, highest_cents, on_special
     from storecrawl.product_prices
