@@ -45,7 +45,7 @@ def test_capture_is_read_completely(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_capture_that_is_no_menu_is_refused_in_one_sentence(name: str) -> None:
+def test_capture_without_a_menu_is_refused_in_one_sentence(name: str) -> None:
     records, reason = REFUSED[name]
 
     code, report = normalize_file(captured_file(name))

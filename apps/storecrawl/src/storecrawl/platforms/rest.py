@@ -1,4 +1,4 @@
-"""What platforms with a plain JSON API have in common: clients by endpoint, lists in parts, and unknown names."""
+"""Shared code of platforms with a plain JSON API: clients by endpoint, lists in parts, and unknown names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def find_one(client: HttpClient, path: str, name: str) -> Any:
 
 
 def unknown_or(problem: UpstreamError, name: str) -> Exception:
-    """Return UnknownStore for a response that says so, otherwise the problem itself."""
+    """Return UnknownStore if the response means an unknown store, otherwise the problem itself."""
     return UnknownStore(name) if problem.status == NOT_FOUND else problem
 
 

@@ -79,7 +79,10 @@ def test_any_json_value_is_a_menu_or_rejected(value: object) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3), st.deferred(lambda: st.sampled_from(list(MARKS))))
+@given(
+    st.lists(st.dictionaries(members, json_values, max_size=12), max_size=3),
+    st.deferred(lambda: st.sampled_from(list(MARKS))),
+)
 def test_valid_product_survives_any_other_records(others: list[dict[str, object]], shape: Shape) -> None:
     good = [{**MARKS[shape], "id": f"good {number}", "posId": f"good {number}"} for number in range(4)]
 

@@ -111,7 +111,7 @@ def _effect_name(stated: object) -> str | None:
 
 
 def _measured(compounds: tuple[Compound, ...]) -> tuple[Compound, ...]:
-    """Return compounds without the zeros of a list that is mostly zeros: they stand for what was not measured."""
+    """Return compounds without the zeros of a list that is mostly zeros: these compounds were not measured."""
     zeros = sum(compound.value == 0 for compound in compounds)
     if zeros * 2 <= len(compounds):
         return compounds

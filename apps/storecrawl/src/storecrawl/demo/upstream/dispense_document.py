@@ -150,7 +150,7 @@ def _stock(listing: Listing, place: int) -> Document:
 
 
 def _labs(listing: Listing) -> Document:
-    """Return figures of a laboratory: 0 for what was not measured, as the platform writes it."""
+    """Return figures of a laboratory, with 0 for unmeasured compounds, as the platform writes them."""
     product, draw = listing.product, Draw("labs", listing.placement.id)
     unit = {Potency.PERCENT: "%", Potency.MILLIGRAMS: "mg"}.get(product.category.potency)
     thc = product.thc if unit else 0

@@ -1,4 +1,4 @@
-"""Read menus of Dispense: amounts are numbers of dollars, a discounted price stands next to the regular one."""
+"""Read menus of Dispense: amounts are numbers of dollars, a discounted price is given next to the regular one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _special(discount: Record) -> Special:
 
 
 def _measured(labs: Record) -> list[tuple[str, dict[str, object]]]:
-    """Return the compounds with a figure and a unit by their member's name; a 0 stands for what nobody measured."""
+    """Return the compounds with a figure and a unit by their member's name. A 0 means that it was not measured."""
     names = [member.removesuffix(UNIT_SUFFIX) for member in labs if member.endswith(UNIT_SUFFIX)]
     figures = ((name, labs.get(name), labs.get(f"{name}{UNIT_SUFFIX}")) for name in names)
     return [(name, {"value": value, "unit": unit}) for name, value, unit in figures if _positive(value) is not None]
