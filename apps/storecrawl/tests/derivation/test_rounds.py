@@ -141,5 +141,5 @@ async def test_views_are_refreshed_only_when_something_changed(market: Any) -> N
     await market.change(store, 1, a={})
     await market.derive(NewTask(handler="analytics_refresh"))
 
-    assert market.query(f"{refreshed} order by id") == [(4,), (0,), (4,)]
+    assert market.query(f"{refreshed} order by id") == [(3,), (0,), (3,)]
     assert market.value("select products from storecrawl.store_product_counts") == 1

@@ -34,8 +34,8 @@ COMMANDS = (
     ("platforms", "platforms:platforms", "Platforms: those that are crawled, and where their chains answer."),
     ("stores", "stores:stores", "Stores, with their last fetch and their trouble."),
     ("payloads", "payloads:payloads", "Stored crawl payloads."),
-    ("export", "export:export_rows", "Write prices or products of the database to a Parquet or CSV file."),
-    ("duckdb", "duckdb:query_lake", "Query the Parquet lake with DuckDB, at a prompt or with one command."),
+    ("export", "export:export_rows", "Export rows of the database as they are read, whatever their number."),
+    ("duckdb", "duckdb:query_lake", "Query the lake with DuckDB: views prices, products, stores and brands."),
     (
         "verify",
         "verify:verify",
@@ -50,11 +50,15 @@ COMMANDS = (
     ("generate", "generate:generate", "Tasks for many stores at once."),
     ("routes", "routes:routes", "Outgoing routes: the proxies, or none, through which the crawler's requests leave."),
     ("webhooks", "webhooks:webhooks", "Webhooks: the receivers of changes of prices, products and stores."),
-    ("reader", "reader:make_reader", "Create a login for analysts, which can only read, and print its address."),
+    (
+        "reader",
+        "reader:make_reader",
+        "Create a login that can read all tables but those with secrets, and print its connection string.",
+    ),
     (
         "dbt-sources",
         "dbt:print_sources",
-        "Print the tables for analysts as sources of dbt, with their tests.",
+        "Print YAML with the tables, their descriptions and tests: storecrawl dbt-sources > models/storecrawl.yml.",
     ),
 )
 

@@ -109,8 +109,12 @@ async def _preview(payload: StoredPayload, resources: Resources) -> Preview:
 
 
 def _first_bytes(opened: OpenedPayload) -> str:
-    piece = next(opened.document(), b"")
-    return piece[:SHOWN_BYTES].decode(errors="replace")
+    beginning = b""
+    for piece in opened.document():
+        beginning += piece
+        if len(beginning) >= SHOWN_BYTES:
+            break
+    return beginning[:SHOWN_BYTES].decode(errors="replace")
 
 
 def indent_json(text: str) -> str:

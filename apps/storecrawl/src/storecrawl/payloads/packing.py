@@ -81,7 +81,8 @@ def unpack(pieces: Iterable[bytes], base: bytes | None) -> Iterator[bytes]:
             for first in range(0, len(piece), PIECE):
                 if unpacker.eof:
                     raise NotPacked("there is data after its end")
-                yield unpacker.decompress(piece[first : first + PIECE])
+                if unpacked := unpacker.decompress(piece[first : first + PIECE]):
+                    yield unpacked
     except zstandard.ZstdError as problem:
         raise NotPacked(f"it cannot be decompressed ({problem})") from None
     if unpacker.unused_data:
