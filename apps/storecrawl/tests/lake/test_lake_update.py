@@ -21,7 +21,7 @@ RESULTS = "select handler, state::text, result from rolecall.all_tasks where rol
 
 @pytest.fixture
 def settings(lake: Lake) -> CrawlSettings:
-    return CrawlSettings(data_dir=lake.folder, lake=True, schedules=False, derive_pause=0.05)
+    return CrawlSettings(data_dir=lake.folder, lake=True, history_months=0, schedules=False, derive_pause=0.05)
 
 
 async def update(settings: CrawlSettings, database: str) -> None:
@@ -50,6 +50,14 @@ async def test_days_that_are_too_old_are_removed(written: Lake, settings: CrawlS
     await update(replace(settings, lake_keep_days=1), database)
 
     assert written.files() == []
+
+
+async def test_days_beyond_the_histories_are_not_written(
+    lake: Lake, two_days: int, settings: CrawlSettings, database: str
+) -> None:
+    await update(replace(settings, history_months=1), database)
+
+    assert lake.files() == []
 
 
 async def test_doctor_reports_prices_that_wait_for_several_rounds(

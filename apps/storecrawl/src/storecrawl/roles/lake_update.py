@@ -14,6 +14,8 @@ from storecrawl.storage.folder import HIDDEN_PREFIX
 
 # A writer that is still at work has changed its temporary file since then.
 LEFTOVER_AGE = timedelta(days=1)
+# Histories are kept for whole months, which are rarely shorter.
+SHORT_MONTH = timedelta(days=30)
 
 
 def add_lake_update(app: App, crawler: Crawler) -> None:
@@ -24,6 +26,9 @@ def add_lake_update(app: App, crawler: Crawler) -> None:
         """Write each marked day as a child, and remove files of days that are too old."""
         removed = await _remove_old(ctx, crawler)
         async with ctx.transaction() as tx:
+            if months := crawler.settings.history_months:
+                # The database may have lost rows of earlier days, which their files still have.
+                await remove_marks_before(tx, (await database_time(tx)).date() - months * SHORT_MONTH)
             days = await marked_days(tx)
             ctx.spawn(*(_writing(day) for day in days))
             await ctx.complete(tx, {"days": len(days), "removed": removed})
