@@ -28,6 +28,7 @@ WRONG_OPTIONS = [
     ("--stores", "many"),
     ("--failure-rate", "1.5"),
     ("--failure-rate", "nan"),
+    ("--platforms", "dutchie,nowhere"),
     ("--step-seconds", "inf"),
     ("--processes", "0"),
     ("--upstream", "nowhere"),

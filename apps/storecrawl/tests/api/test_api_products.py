@@ -53,6 +53,8 @@ async def test_products_are_filtered_and_sorted_across_pages(http: httpx2.AsyncC
     questions: list[tuple[dict[str, str | int], str]] = [
         ({}, "abc"),
         ({"state": "NV"}, ""),
+        ({"platform": "dutchie"}, "abc"),
+        ({"platform": "weedmaps"}, ""),
         ({"state": "AZ", "brand": "KITE"}, "ab"),
         ({"category": "edibles"}, "b"),
         ({"text": "wan"}, "c"),

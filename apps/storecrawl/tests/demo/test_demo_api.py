@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DemoFold
     """A running demo of two stores, and the address that it printed."""
     demo = DemoFolder(tmp_path_factory.mktemp("demo"))
     try:
-        process = demo.start("--stores", "2", "--step-seconds", "5", "--processes", "1")
+        process = demo.start("--stores", "2", "--step-seconds", "5", "--processes", "1", "--platforms", "dutchie")
         assert process.stdout is not None
         yield demo, next(found for line in process.stdout if (found := ADDRESS.search(line)))
         process.terminate()

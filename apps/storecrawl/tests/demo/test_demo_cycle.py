@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .conftest import DemoFolder, Outcome
+from .conftest import COMMAND, DemoFolder, Outcome
 
+PLATFORMS = """
+select json_object_agg(platform, payloads)
+from (
+    select store.platform, count(distinct payload.id) as payloads
+    from storecrawl.stores as store
+    join storecrawl.payloads as payload on payload.store_id = store.id
+    join storecrawl.products as product on product.store_id = store.id
+    group by store.platform
+) as counted
+"""
 STATES = ["completed", "failed", "cancelled", "pending", "running", "blocked", "waiting"]
 
 
@@ -37,17 +50,33 @@ def test_summary_has_exactly_the_documented_keys(cycle: tuple[DemoFolder, Outcom
 def test_every_store_has_one_payload_and_every_product_one_snapshot(cycle: tuple[DemoFolder, Outcome]) -> None:
     summary = cycle[1].summary
 
-    assert (summary["stores"], summary["payloads"]) == (4, 4)
+    assert (summary["stores"], summary["payloads"]) == (6, 6)
     assert summary["snapshots"] == summary["products"] > 0
     assert summary["variants"] >= summary["products"]
 
 
+def test_cycle_crawls_three_platforms_and_its_rows_match_its_payloads(cycle: tuple[DemoFolder, Outcome]) -> None:
+    demo, _ = cycle
+
+    crawled = demo.value(PLATFORMS)
+    assert crawled == {"dutchie": 4, "dispense": 1, "weedmaps": 1}
+    verified = subprocess.run(
+        [str(COMMAND), "verify", "--json", "--data-dir", str(demo.data)],
+        env={**os.environ, "DATABASE_URL": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert verified.returncode == 0, verified.stderr
+    found = json.loads(verified.stdout)
+    assert (found["payloads"], found["differences"]["fields"]) == (6, {})
+
+
 def test_every_task_of_a_cycle_is_completed(cycle: tuple[DemoFolder, Outcome]) -> None:
     demo, outcome = cycle
-    places = demo.value("select (select count(*) from storecrawl.states) + (select count(*) from storecrawl.cities)")
+    searches = demo.value(
+        "select (select count(*) from storecrawl.state_searches) + (select count(*) from storecrawl.cities)"
+    )
     rounds = demo.value("select count(*) from rolecall.all_tasks where role = 'analytics_refresh'")
 
-    assert outcome.summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + places + 4 + 4 + rounds}
+    assert outcome.summary["tasks"] == {**dict.fromkeys(STATES, 0), "completed": 1 + searches + 6 + 6 + rounds}
 
 
 def test_cycle_leaves_no_process_behind(cycle: tuple[DemoFolder, Outcome]) -> None:
@@ -83,7 +112,7 @@ def test_second_cycle_finds_everything_done_and_names_a_skipped_store(cycle: tup
     second = demo.run("--once", "--no-api", "--processes", "1")
 
     counts = {kind: f"{first.summary[kind]:,}" for kind in ("payloads", "products", "variants", "snapshots")}
-    words = "5 stores, {payloads} payloads, {products} products with {variants} variants, {snapshots} snapshots;"
+    words = "7 stores, {payloads} payloads, {products} products with {variants} variants, {snapshots} snapshots;"
     assert second.out.splitlines()[-1].startswith(words.format(**counts))
     assert second.code == 1
     assert f"storecrawl: store {store} (Left out, AZ) was not refreshed: no task of it is kept" in second.err

@@ -11,7 +11,7 @@ from .conftest import DemoFolder, eventually
 
 # With one slot for each worker, a cycle is far from its end when its first payload exists.
 STORES = 4
-CYCLE = ("--once", "--json", "--no-api", "--slots", "1", "--stores", str(STORES))
+CYCLE = ("--once", "--json", "--no-api", "--slots", "1", "--stores", str(STORES), "--platforms", "dutchie")
 PAYLOADS = "select count(*) from storecrawl.payloads"
 FIRST_TASK = "select count(*) from rolecall.all_tasks"
 DOUBLED_REFRESHES = """

@@ -22,7 +22,8 @@ from .conftest import COMMAND, PATIENCE, DemoFolder, Outcome, eventually
 APPLIED = "select count(*) from storecrawl.payloads where applied_at is not null"
 PAYLOADS = "select count(*) from storecrawl.payloads"
 STORES = 2
-SMALL = ("--stores", str(STORES), "--step-seconds", "5", "--processes", "1")
+DUTCHIE = ("--platforms", "dutchie")
+SMALL = ("--stores", str(STORES), "--step-seconds", "5", "--processes", "1", *DUTCHIE)
 GOODBYE = "Stopped. All data is in storecrawl-data; the next demo there continues."
 
 
@@ -66,7 +67,7 @@ def test_output_without_a_terminal_is_line_based_until_sigterm(stay: Stay) -> No
 def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> None:
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [str(COMMAND), "demo", "--stores", str(STORES), "--processes", "1", "--no-api"],
+        [str(COMMAND), "demo", "--stores", str(STORES), "--processes", "1", "--no-api", *DUTCHIE],
         cwd=demo.cwd,
         env={**os.environ, "DATABASE_URL": "", "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
         stdin=follower,
@@ -88,20 +89,20 @@ def test_terminal_shows_one_updating_board_until_ctrl_c(demo: DemoFolder) -> Non
 
 def test_demo_keeps_fetching_every_store_until_a_single_cycle_is_requested(stay: Stay) -> None:
     """It has fetched more often than there are stores."""
-    cycle = stay.demo.run("--once", "--json", "--no-api", "--processes", "1")
+    cycle = stay.demo.run("--once", "--json", "--no-api", "--processes", "1", *DUTCHIE)
 
     assert (stay.outcome.code, cycle.code) == (0, 0)
     assert stay.demo.value("select count(*) from rolecall.schedules") == 0
 
 
 def test_signal_during_a_cycle_ends_it_and_the_next_cycle_continues(demo: DemoFolder) -> None:
-    process = demo.start("--once", "--json", "--no-api", "--slots", "1", "--processes", "1", "--stores", "3")
+    process = demo.start("--once", "--json", "--no-api", "--slots", "1", "--processes", "1", "--stores", "3", *DUTCHIE)
     eventually(lambda: demo.sees(PAYLOADS))
     process.terminate()
     stopped = demo.end()
     demo.expect_nothing_left()
 
-    finished = demo.run("--once", "--json", "--no-api", "--processes", "1")
+    finished = demo.run("--once", "--json", "--no-api", "--processes", "1", *DUTCHIE)
 
     assert (stopped.code, stopped.out) == (128 + signal.SIGTERM, "")
     assert (finished.code, finished.summary["payloads"]) == (0, 3)

@@ -52,7 +52,18 @@ def _separate_upstream(folder: Path, *flags: str) -> Iterator[str]:
 
 
 def test_every_store_is_refreshed_despite_a_high_failure_rate(demo: DemoFolder, database: str) -> None:
-    outcome = demo.run("--once", "--json", "--no-api", "--stores", "4", "--failure-rate", "0.3", DATABASE_URL=database)
+    outcome = demo.run(
+        "--once",
+        "--json",
+        "--no-api",
+        "--stores",
+        "4",
+        "--failure-rate",
+        "0.3",
+        "--platforms",
+        "dutchie",
+        DATABASE_URL=database,
+    )
 
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.summary["stores"] == 4

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from storecrawl.demo.upstream import LocalUpstream, UpstreamOptions
+from storecrawl.demo.upstream.other_platforms import WEEDMAPS, weedmaps_stores
+from storecrawl.demo.upstream.world import World
 from storecrawl.platforms.settings import PlatformSettings
 
 from apps.storecrawl.tests.payload_files import document_of
@@ -36,6 +38,18 @@ DONE = (
 async def upstream() -> AsyncIterator[LocalUpstream]:
     async with LocalUpstream(UpstreamOptions(stores=30, menu_smallest=20, menu_median=20, menu_largest=20)) as running:
         yield running
+
+
+async def test_stores_listed_for_a_state_are_crawled_at_once(crawl_with: Callable[..., Any], upstream: Any) -> None:
+    place = f"{upstream.url}{WEEDMAPS}"
+    weedmaps = PlatformSettings(upstream=place, own={"directory": place})
+    crawl = crawl_with(platforms={"weedmaps": weedmaps})
+    await crawl.run(NewTask(handler="store_discovery"))
+
+    stores = crawl.value("select array_agg(id order by id) from storecrawl.stores")
+    assert len(stores) == len(weedmaps_stores(World(upstream.options)))
+    assert crawl.value(RESULT)["newStoreIds"] == stores
+    assert crawl.value("select array_agg(store_id order by store_id) from storecrawl.payloads") == stores
 
 
 async def test_every_city_is_crawled_and_reports_its_findings(crawl: Any) -> None:

@@ -80,3 +80,14 @@ async def test_payload_without_a_file_is_named_and_the_others_are_read(crawled: 
     result = crawled.value(RESULT)
     assert (result["stores"], result["payloads"], result["expired"], result["failed_stores"]) == (5, 4, 1, 0)
     assert [(each["payload_id"], each["store_id"]) for each in result["unread"]] == [expired]
+
+
+async def test_only_stores_of_the_given_platform_are_read_again(crawled: Crawl) -> None:
+    kept = crawled.value("select min(id) from storecrawl.stores")
+    crawled.rows("update storecrawl.stores set platform = 'weedmaps' where id <> %s returning id", kept)
+
+    await crawled.run(renormalize_task(since=None, store_id=None, platform="dutchie", dry_run=True))
+
+    children = "select (payload ->> 'store_id')::bigint from rolecall.all_tasks where handler = 'renormalize_store'"
+    assert crawled.rows(children) == [(kept,)]
+    assert crawled.value(RESULT)["stores"] == 1

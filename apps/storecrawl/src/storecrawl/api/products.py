@@ -37,7 +37,7 @@ from storecrawl.catalog import (
     search_products,
 )
 from storecrawl.catalog.normalize import Details
-from storecrawl.serving.parameters import Cursor, QueryId, QueryTime, SearchText, State, plain_text
+from storecrawl.serving.parameters import Cursor, OnlyPlatform, QueryId, QueryTime, SearchText, State, plain_text
 from storecrawl.serving.refusals import catalog_errors_as_problems
 
 router = APIRouter(tags=["products"])
@@ -61,6 +61,7 @@ async def list_all(  # sizes: the filters of the list
     _: Reads,
     store_id: QueryId = None,
     state: State = None,
+    platform: OnlyPlatform = None,
     brand: Name = None,
     category: Name = None,
     text: SearchText = None,
@@ -80,6 +81,7 @@ async def list_all(  # sizes: the filters of the list
     criteria = ProductSearch(
         store_id=store_id,
         state=state,
+        platform=platform,
         brand=brand,
         category=category,
         text=text,

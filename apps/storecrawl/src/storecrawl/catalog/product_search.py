@@ -34,6 +34,7 @@ class ProductSearch:
 
     store_id: int | None = None
     state: str | None = None
+    platform: str | None = None
     brand: str | None = None
     category: str | None = None
     text: str | None = None
@@ -115,6 +116,7 @@ async def search_products(connection: Connection, criteria: ProductSearch) -> Fo
     parameters = {
         "store_id": criteria.store_id,
         "state": criteria.state,
+        "platform": criteria.platform,
         "brand": criteria.brand,
         "category": criteria.category,
         "pattern": containing_pattern(criteria.text),

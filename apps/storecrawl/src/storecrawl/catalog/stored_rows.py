@@ -67,10 +67,17 @@ class Differences:
 
 
 async def stores_with_payloads(
-    connection: Connection, *, store_id: int | None = None, since: datetime | None = None
+    connection: Connection,
+    *,
+    store_id: int | None = None,
+    platform: str | None = None,
+    since: datetime | None = None,
 ) -> list[int]:
-    """Return the stores with applied payloads, all or one, of all times or of fetches since a moment."""
-    parameters = {"store_id": store_id, "since": since}
+    """Return the stores with applied payloads: all, one, or those of a platform.
+
+    Their payloads are of all times, or of fetches since a moment.
+    """
+    parameters = {"store_id": store_id, "platform": platform, "since": since}
     return await fetch(connection, STORED_ROWS.stores_with_payloads, parameters, scalar_row)
 
 

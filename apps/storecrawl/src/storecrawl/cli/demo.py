@@ -11,6 +11,7 @@ from typer import Exit, Option
 from rolecall import ConfigError
 from storecrawl.cli.connect import checked_address
 from storecrawl.demo.options import MOST_FAILURES, DemoOptions
+from storecrawl.platforms.registry import PLATFORMS
 
 
 def demo(  # sizes: a command's flags
@@ -24,6 +25,9 @@ def demo(  # sizes: a command's flags
     failure_rate: Annotated[
         float, Option(min=0.0, max=MOST_FAILURES, help="Share of the local upstream's responses that fail.")
     ] = 0.0,
+    platforms: Annotated[
+        str, Option(metavar="NAMES", help="Platforms of the local upstream to crawl, separated by commas.")
+    ] = ",".join(PLATFORMS),
     upstream: Annotated[str | None, Option(metavar="URL", help="Crawl this instead of the local upstream.")] = None,
     database_url: Annotated[
         str | None,
@@ -54,6 +58,7 @@ def demo(  # sizes: a command's flags
     options = DemoOptions(
         data_dir=data_dir, stores=stores, seed=seed, upstream=upstream, database=database_url,
         failure_rate=failure_rate, once=once, processes=processes, slots=slots, step_seconds=step_seconds, api=api,
+        platforms=tuple(dict.fromkeys(name.strip() for name in platforms.split(","))),
     )  # fmt: skip
     if find_spec("graphql") is None:
         problem = "this needs the extra `demo`, for its upstream (graphql is missing): pip install 'storecrawl[demo]'"

@@ -17,6 +17,7 @@ from storecrawl.app import build_app
 from storecrawl.catalog import Comparison
 from storecrawl.cli.comparisons import print_comparison
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
+from storecrawl.platforms.registry import PLATFORMS
 from storecrawl.roles.renormalize import ROLE, renormalize_task
 from storecrawl.settings import CrawlSettings
 
@@ -46,6 +47,7 @@ def renormalize(  # sizes: a command's flags
         str | None, Option(metavar="TIME", help="Only payloads fetched since this day or moment, in UTC.")
     ] = None,
     store: Annotated[int | None, Option(min=1, help="Only this store.")] = None,
+    platform: Annotated[str | None, Option(metavar="NAME", help="Only stores on this platform.")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only report the differences; write nothing.")] = False,
     wait: Annotated[bool, Option("--wait/--no-wait", help="Wait for the tasks and report the differences.")] = True,
     data_dir: DataDir = None,
@@ -56,8 +58,10 @@ def renormalize(  # sizes: a command's flags
 
     Workers of the role product_refresh run the tasks.
     """
+    if platform is not None and platform not in PLATFORMS:
+        raise ConfigError(f"{platform!r} is not one of {', '.join(PLATFORMS)}", variable="--platform", value=platform)
     home = CrawlHome(data_dir=data_dir, database_url=database_url)
-    task = renormalize_task(since=_moment(since), store_id=store, dry_run=dry_run)
+    task = renormalize_task(since=_moment(since), store_id=store, platform=platform, dry_run=dry_run)
     root = home.query(lambda connection: _run(connection, task, wait=wait))
     if not root["is_finished"]:
         echo(f"task {root['id']} is enqueued; its result will have the differences")

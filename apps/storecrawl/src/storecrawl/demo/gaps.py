@@ -13,8 +13,8 @@ from typing import Any
 from psycopg.rows import class_row
 
 from storecrawl.demo.database import Connection
+from storecrawl.demo.platforms import offered_products, world_of
 from storecrawl.demo.state import FolderState
-from storecrawl.demo.upstream import UpstreamOptions
 from storecrawl.demo.upstream.world import World
 
 # A store's last task is the one that stopped it.
@@ -41,7 +41,7 @@ order by place
 NAMED = 3
 # Payloads fetched before this world reached its current step do not belong to this cycle.
 FETCHED = """
-select store.id as store, store.name, store.platform_store_id, array(
+select store.id as store, store.name, store.platform, store.platform_store_id, array(
     select external_id from storecrawl.products where store_id = store.id
 ) as known
 from storecrawl.stores as store
@@ -115,6 +115,7 @@ class MissingProducts:
 class _FetchedStore:
     store: int
     name: str
+    platform: str
     platform_store_id: str
     known: list[str]
 
@@ -123,13 +124,11 @@ def find_missing(connection: Connection, state: FolderState) -> tuple[MissingPro
     """Compare the catalog with the world, store by store, for a cycle during which time does not advance."""
     since = datetime.fromtimestamp(state.since, UTC)
     fetched = connection.cursor(row_factory=class_row(_FetchedStore)).execute(FETCHED, (since,)).fetchall()
-    return tuple(
-        _missing_products(fetched, World(UpstreamOptions(stores=state.stores, seed=state.seed)), int(state.step))
-    )
+    return tuple(_missing_products(fetched, world_of(state), int(state.step)))
 
 
 def _missing_products(fetched: list[_FetchedStore], world: World, step: int) -> Iterator[MissingProducts]:
     for each in fetched:
-        missing = world.offered_products(each.platform_store_id, step) - set(each.known)
+        missing = offered_products(world, each.platform, each.platform_store_id, step) - set(each.known)
         if missing:
             yield MissingProducts(store=each.store, name=each.name, products=tuple(sorted(missing)))

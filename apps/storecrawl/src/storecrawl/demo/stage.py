@@ -25,6 +25,7 @@ from storecrawl.demo.machine import (
     responds,
 )
 from storecrawl.demo.options import DemoOptions
+from storecrawl.demo.platforms import count_stores, platform_settings
 from storecrawl.demo.processes import ChildOptions, ChildProcess
 from storecrawl.demo.state import KEEP_SECONDS, FolderState, load_state, save_state
 from storecrawl.egress.repository import ensure_direct
@@ -108,8 +109,8 @@ class Stage:
 
     @property
     def expected_stores(self) -> int | None:
-        """The number of stores to find; None with another upstream."""
-        return self._state.stores if self._state else None
+        """The number of stores to find on all platforms; None with another upstream."""
+        return count_stores(self._options.platforms, self._state) if self._state else None
 
     def query(self, operation: Callable[[Connection], T]) -> T | None:
         return self._database.query(operation)
@@ -190,7 +191,7 @@ class Stage:
     def _settings(self) -> CrawlSettings:
         options = self._options
         settings = CrawlSettings(
-            platforms=_at(options.upstream) if options.upstream else {},
+            platforms={Dutchie.spec.name: PlatformSettings(upstream=options.upstream)} if options.upstream else {},
             data_dir=self._folder,
             lease=LEASE,
             schedules=not options.once,
@@ -199,7 +200,7 @@ class Stage:
             return settings
         return replace(
             settings,
-            platforms=_at(f"http://{LOOPBACK}:{self._state.port}"),
+            platforms=platform_settings(options.platforms, f"http://{LOOPBACK}:{self._state.port}", self._state),
             fetch_every=options.step_seconds,
             discover_every=4 * options.step_seconds,
             analyse_every=options.step_seconds,
@@ -241,7 +242,3 @@ class Stage:
 
 def _flat(flags: Mapping[str, object]) -> list[str]:
     return [part for name, value in flags.items() for part in (name, str(value))]
-
-
-def _at(upstream: str) -> dict[str, PlatformSettings]:
-    return {Dutchie.spec.name: PlatformSettings(upstream=upstream)}

@@ -38,15 +38,24 @@ class FolderState:
         elapsed_steps = (now - self.since) / self.step_seconds if self.step_seconds else 0.0
         return replace(self, step=self.step + max(0.0, elapsed_steps), since=now)
 
-    def flags(self) -> dict[str, object]:
-        pace = self.step_seconds or STANDSTILL_SECONDS
+    @property
+    def pace(self) -> float:
+        """The seconds of the upstream's steps."""
+        return self.step_seconds or STANDSTILL_SECONDS
+
+    @property
+    def start_of_step_0(self) -> float:
+        """The unix time of the start of the upstream's step 0."""
         step = self.step if self.step_seconds else int(self.step)
+        return self.since - step * self.pace
+
+    def flags(self) -> dict[str, object]:
         return {
             "--port": self.port,
             "--stores": self.stores,
             "--seed": self.seed,
-            "--step-seconds": pace,
-            "--epoch": self.since - step * pace,
+            "--step-seconds": self.pace,
+            "--epoch": self.start_of_step_0,
         }
 
 

@@ -24,9 +24,11 @@ ROLE = "product_refresh"
 TIMEOUT = timedelta(hours=2)
 
 
-def renormalize_task(*, since: datetime | None, store_id: int | None, dry_run: bool) -> NewTask:
-    """Return the root of a renormalization, of one store or all."""
-    payload = {"since": since and since.isoformat(), "store_id": store_id, "dry_run": dry_run}
+def renormalize_task(
+    *, since: datetime | None, store_id: int | None, dry_run: bool, platform: str | None = None
+) -> NewTask:
+    """Return the root of a renormalization: of one store, of a platform's stores, or of all."""
+    payload = {"since": since and since.isoformat(), "store_id": store_id, "platform": platform, "dry_run": dry_run}
     return NewTask(handler="renormalize", payload=payload)
 
 
@@ -34,7 +36,12 @@ def add_renormalize(app: App, crawler: Crawler) -> None:
     """Register the handlers."""
 
     async def merge(
-        ctx: Context, since: datetime | None = None, store_id: int | None = None, *, dry_run: bool = False
+        ctx: Context,
+        since: datetime | None = None,
+        store_id: int | None = None,
+        platform: str | None = None,
+        *,
+        dry_run: bool = False,
     ) -> None:
         """Add the differences of all stores. Stores whose task has failed are counted."""
         children = await ctx.children()
@@ -42,17 +49,22 @@ def add_renormalize(app: App, crawler: Crawler) -> None:
         merged = Comparison()
         for child in done:
             merged.add(msgspec.convert(child.result, Comparison))
-        asked = {"since": since, "store_id": store_id, "dry_run": dry_run}
+        asked = {"since": since, "store_id": store_id, "platform": platform, "dry_run": dry_run}
         async with ctx.transaction() as tx:
             await ctx.complete(tx, {**asked, "failed_stores": len(children) - len(done), **asdict(merged)})
 
     @app.task(role=ROLE, gather=merge)
     async def renormalize(
-        ctx: Context, since: datetime | None = None, store_id: int | None = None, *, dry_run: bool = False
+        ctx: Context,
+        since: datetime | None = None,
+        store_id: int | None = None,
+        platform: str | None = None,
+        *,
+        dry_run: bool = False,
     ) -> None:
-        """Renormalize one store or all: their payloads of all times, or of fetches since a moment."""
+        """Renormalize one store, a platform or all: their payloads of all times, or of fetches since a moment."""
         async with ctx.transaction() as tx:
-            stores = await stores_with_payloads(tx, store_id=store_id, since=since)
+            stores = await stores_with_payloads(tx, store_id=store_id, platform=platform, since=since)
         ctx.spawn(
             *(
                 renormalize_one.task(store_id=each, since=since, dry_run=dry_run).options(on_failure="ignore")

@@ -1,11 +1,12 @@
 """store_discovery: find the platforms' stores, promote the valid ones, and enqueue each new one's first crawl.
 
-    store_discovery ──► discover_state, one per platform and state ──► discover_city, one per city
-          ▲ sums up           ▲ sums up                      promotes; its report is the task's result
+    store_discovery             sums up the reports of all its children
+      discover_state ...        one per platform and state: promotes the stores listed for the state
+      discover_city ...         one per city of a state, spawned by its discover_state: promotes its stores
 
-Each city is a separate task: it is retried independently, its findings commit with its completion, and
-completed cities are not repeated after a crash. Failed cities are recorded in their rows and in the
-result; the others continue.
+Each state and city is a separate task: it is retried independently, its findings commit with its completion, and
+completed ones are not repeated after a crash. Failed ones are recorded in their rows and in the result; the others
+continue.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ def add_store_discovery(app: App, crawler: Crawler) -> None:
         """Find the stores of a city and promote the valid ones; the result is a report."""
         await _discover(ctx, crawler, SearchedArea(platform=platform, state=state, city=city))
 
-    @app.task(role="store_discovery", gather=_sum_up_state)
+    @app.task(role="store_discovery")
     async def discover_state(ctx: Context, state: str, platform: str) -> None:
-        """Search a state: promote its stores, and spawn a task for each of its cities."""
+        """Search a state: promote its stores, and add a sibling for each of its cities; the result is a report."""
         await _discover(ctx, crawler, SearchedArea(platform=platform, state=state))
 
     @app.task(role="store_discovery", then=crawl_new_stores, gather=_sum_up)
@@ -82,7 +83,7 @@ async def _discover(ctx: Context, crawler: Crawler, area: SearchedArea) -> None:
             await enter_cities(tx, area, found.cities)
             names = dict.fromkeys(city.name for city in found.cities)
             children = {"platform": area.platform, "state": area.state}
-            ctx.spawn(*(_child("discover_city", **children, city=name) for name in names))
+            ctx.spawn_sibling(*(_child("discover_city", **children, city=name) for name in names))
         else:
             await note_city_crawled(tx, area, len(found.records))
         await ctx.complete(tx, _report(new, report.new, report.known, int(kind == "stores")))
@@ -114,31 +115,23 @@ def first_crawl(store_id: int) -> NewTask:
     )
 
 
-async def _sum_up_state(ctx: Context, state: str, platform: str) -> Report:  # noqa: ARG001 - a step takes its task's payload
-    return await _sum_reports(ctx)
-
-
 async def _sum_up(
     ctx: Context,
-    states: list[str] | None = None,  # noqa: ARG001 - as above
+    states: list[str] | None = None,  # noqa: ARG001 - a step takes its task's payload
     state: str | None = None,  # noqa: ARG001 - as above
     platform: str | None = None,  # noqa: ARG001 - as above
 ) -> Report:
-    report = await _sum_reports(ctx)
-    if not report["cities"] and report["failed"]:
-        raise PermanentFailure(f"nothing was found, and there was no response for {', '.join(report['failed'])}")
-    return report
-
-
-async def _sum_reports(ctx: Context) -> Report:
     children = await ctx.children()
     found = [child.result for child in children if child.state is TaskState.COMPLETED]
     lost = [_place(**child.payload) for child in children if child.state is not TaskState.COMPLETED]
-    return {
+    report = {
         "newStoreIds": sorted({store_id for each in found for store_id in each["newStoreIds"]}),
         **{name: sum(each[name] for each in found) for name in ("new", "known", "cities")},
-        "failed": [*lost, *(name for each in found for name in each["failed"])],
+        "failed": lost,
     }
+    if lost and not report["cities"]:
+        raise PermanentFailure(f"nothing was found, and there was no response for {', '.join(lost)}")
+    return report
 
 
 def _place(state: str, city: str | None = None, **_: str) -> str:

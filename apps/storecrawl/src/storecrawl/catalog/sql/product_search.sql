@@ -61,6 +61,7 @@ found as (
         where product_id = passing.id
     ) as priced on true
     where (%(state)s::text is null or store.state = %(state)s)
+        and (%(platform)s::text is null or store.platform = %(platform)s)
         and (%(category)s::text is null or product.category = %(category)s)
         and (%(in_stock)s::boolean is null or product.in_stock = %(in_stock)s)
         and (%(pattern)s::text is null or product.name ilike %(pattern)s or product.brand ilike %(pattern)s)

@@ -58,11 +58,12 @@ where store_id = %(store_id)s
 
 
 -- name: stores_with_payloads
--- Search the stores with applied payloads, of all times or since one, all or one.
+-- Search the stores with applied payloads, of all times or since one: all, one, or those of a platform.
 -- returns: their ids, in order
 select store.id
 from storecrawl.stores as store
 where (%(store_id)s::bigint is null or store.id = %(store_id)s)
+    and (%(platform)s::text is null or store.platform = %(platform)s)
     and exists (
         select
         from storecrawl.payloads as payload
