@@ -107,7 +107,8 @@ def test_each_kind_of_gap_is_explained(connection: psycopg.Connection[Any], shop
         (moved,),
     )
     connection.execute(
-        "insert into storecrawl.cities (state, name, failures, failed_at, error) values ('AZ', 'Mesa', 3, now(), 'HTTP 502')"
+        "insert into storecrawl.cities (platform, state, name, failures, failed_at, error)"
+        " values ('dutchie', 'AZ', 'Mesa', 3, now(), 'HTTP 502')"
     )
 
     assert find_gaps(connection) == Gaps(
