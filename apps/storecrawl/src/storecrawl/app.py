@@ -124,8 +124,6 @@ def _declare_schedules(app: App, settings: CrawlSettings) -> None:
             handler,
             every=getattr(settings.of(platform), interval),
             payload={"platform": platform},
-            # The schedules had no platform when there was only one.
-            formerly=handler if platform == next(iter(settings.platforms)) else None,
             overlap="skip",
             priority=PRIORITIES.get(handler, 0),
         )

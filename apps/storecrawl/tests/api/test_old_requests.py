@@ -189,7 +189,7 @@ async def test_task_of_a_store_is_stored_and_found_under_either_field_name(
     assert [(task["id"], task["dispensary_id"]) for task in found] == [(sent.json()["task_ids"][0], places["other"])]
 
 
-async def test_schedules_keep_their_former_names_and_settings(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
+async def test_schedules_have_the_former_settings(http: httpx2.AsyncClient, places: dict[str, int]) -> None:
     items = {each["name"]: each for each in (await http.get("/api/schedules")).json()["items"]}
 
     former = {
@@ -201,17 +201,3 @@ async def test_schedules_keep_their_former_names_and_settings(http: httpx2.Async
     assert {
         name: (items[name]["role"], items[name]["interval_hours"], items[name]["priority"]) for name in former
     } == former
-
-
-async def test_discovery_schedule_of_the_previous_release_keeps_its_settings(
-    app: App, connection: psycopg.Connection[Any], http: httpx2.AsyncClient
-) -> None:
-    before = '[{"name": "store_discovery", "handler": "store_discovery", "every": 86400, "priority": 5}]'
-    connection.execute("select rolecall.ensure_schedules(%s)", (before,))
-    connection.execute("""select rolecall.put_schedule('{"name": "store_discovery", "every": 604800}')""")
-
-    run(connection, schedules.ensure(app.schedules.values()))
-    connection.execute("select rolecall.ensure_schedules(%s)", (before,))
-
-    intervals = {each["name"]: each["interval_hours"] for each in (await http.get("/api/schedules")).json()["items"]}
-    assert (intervals["store_discovery_dutchie"], "store_discovery" in intervals) == (168, False)

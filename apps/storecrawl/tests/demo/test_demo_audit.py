@@ -29,9 +29,9 @@ payload as (
     returning id
 )
 insert into storecrawl.products (
-    store_id, external_id, name, name_raw, availability, in_stock, content_hash, first_seen_at, changed_at
+    store_id, external_id, name, name_raw, availability, in_stock, content_hash, catalog_version, first_seen_at, changed_at
 )
-select id, product, 'P', 'P', 'in_stock', true, '', now(), now()
+select id, product, 'P', 'P', 'in_stock', true, '', '', now(), now()
 from payload, unnest(%(shown)s::text[]) as product
 """
 INVENTORY = Inventory(unapplied_payloads=0, snapshots=9, analysed_stores=2, paths=[], failure=None)

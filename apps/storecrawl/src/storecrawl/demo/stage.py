@@ -30,6 +30,7 @@ from storecrawl.demo.processes import ChildOptions, ChildProcess
 from storecrawl.demo.state import KEEP_SECONDS, FolderState, load_state, save_state
 from storecrawl.egress.repository import ensure_direct
 from storecrawl.platforms.dutchie import Dutchie
+from storecrawl.platforms.registry import PLATFORMS
 from storecrawl.platforms.settings import PlatformSettings
 from storecrawl.settings import CrawlSettings
 
@@ -219,9 +220,9 @@ class Stage:
 
     def _forget_schedules(self, connection: Connection) -> None:
         """Remove the last demo's schedules: this one's workers add theirs, if any."""
-        for schedule in build_app(CrawlSettings()).schedules.values():
-            for name in (schedule.name, schedule.formerly):
-                connection.execute("select rolecall.delete_schedule(%s::text)", (name,))
+        every_platform = {name: PlatformSettings(upstream=f"http://{LOOPBACK}") for name in PLATFORMS}
+        for name in build_app(CrawlSettings(platforms=every_platform)).schedules:
+            connection.execute("select rolecall.delete_schedule(%s::text)", (name,))
 
     def _ensure_route(self, connection: Connection) -> None:
         """Add the direct route: always for our own upstream, for another one only if there is no route."""
