@@ -35,25 +35,7 @@ def renormalize_task(
 def add_renormalize(app: App, crawler: Crawler) -> None:
     """Register the handlers."""
 
-    async def merge(
-        ctx: Context,
-        since: datetime | None = None,
-        store_id: int | None = None,
-        platform: str | None = None,
-        *,
-        dry_run: bool = False,
-    ) -> None:
-        """Add the differences of all stores. Stores whose task has failed are counted."""
-        children = await ctx.children()
-        done = [child for child in children if child.state == "completed"]
-        merged = Comparison()
-        for child in done:
-            merged.add(msgspec.convert(child.result, Comparison))
-        asked = {"since": since, "store_id": store_id, "platform": platform, "dry_run": dry_run}
-        async with ctx.transaction() as tx:
-            await ctx.complete(tx, {**asked, "failed_stores": len(children) - len(done), **asdict(merged)})
-
-    @app.task(role=ROLE, gather=merge)
+    @app.task(role=ROLE, gather=_merge_reports)
     async def renormalize(
         ctx: Context,
         since: datetime | None = None,
@@ -90,3 +72,22 @@ def add_renormalize(app: App, crawler: Crawler) -> None:
             async with tx.transaction(force_rollback=dry_run):
                 found = await renormalize_store(tx, read, store_id, tell, since=since, rules=rules)
             await ctx.complete(tx, asdict(found))
+
+
+async def _merge_reports(
+    ctx: Context,
+    since: datetime | None = None,
+    store_id: int | None = None,
+    platform: str | None = None,
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Add the differences of all stores. Stores whose task has failed are counted."""
+    children = await ctx.children()
+    done = [child for child in children if child.state == "completed"]
+    merged = Comparison()
+    for child in done:
+        merged.add(msgspec.convert(child.result, Comparison))
+    asked = {"since": since, "store_id": store_id, "platform": platform, "dry_run": dry_run}
+    async with ctx.transaction() as tx:
+        await ctx.complete(tx, {**asked, "failed_stores": len(children) - len(done), **asdict(merged)})
