@@ -99,7 +99,10 @@ def test_product_not_for_patients_has_no_medical_price_in_the_catalog(crawled: C
     [
         (b"[" * 40, "incomplete response (HTTP 200): it is cut after 40 bytes"),
         (DEEP.encode(), "the response cannot be read: it is nested too deeply"),
+        (b'{"data": {"filteredProducts": {"items": []}}}', "has no list of products"),
         (page(product("a"), total=100), "the menu is cut: the upstream served 1 products but counts 100"),
+        (b'{"data": null, "errors": [{"message": "over here"}]}', "error of the upstream: over here"),
+        (b"\xff\xfe\x00", "the response cannot be read"),
     ],
 )
 async def test_rejected_response_is_stored_unchanged_with_the_reason(
