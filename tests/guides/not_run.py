@@ -16,6 +16,7 @@ OTHER_PROGRAMS = "needs programs of the server's major version; tests/db/test_re
 BROKER = "names a broker; tests/cli/test_relay.py has one"
 JOINED = "a fragment; tests/client/test_joined.py opens a transaction of each library"
 PYTEST = "needs pytest, which is not a dependency; tests/guides/test_testing.py and test_frameworks.py use it"
+LAKE = "needs written files; apps/storecrawl/tests/lake/test_lake_commands.py has some"
 FRAGMENT = "a fragment for illustration; a guide has the complete code"
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
@@ -48,6 +49,10 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "GET /api": REQUEST,
         "select rolecall.scale_target": "a placeholder for a request; tests/sql/scale_target calls the function",
         "KUBE_BINARIES": CHECKOUT,
+    },
+    "lake.md": {
+        "storecrawl duckdb": LAKE,
+        "echo 'select count": LAKE,
     },
     "least-privilege.md": {
         "rolecall migrate --roles": CREATE_ROLES,

@@ -72,6 +72,7 @@ SCENES: dict[str, Callable[[Reader], None]] = {
     "errors.md": the_error_of_the_guide,
     "serve.md": the_readers_shop,
     "egress.md": the_crawlers_tables,
+    "lake.md": the_crawlers_tables,
 }
 
 
