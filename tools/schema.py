@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psycopg
-from storecrawl.catalog import read_relations, reference_page
+from storecrawl.catalog.relations import read_relations, reference_page
 from storecrawl.migrations import MIGRATIONS
 
 from rolecall.db.migrator import migrate

@@ -5,8 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 import yaml
-from storecrawl.catalog import Relation, dbt_sources, read_relations, reference_page
-from storecrawl.catalog.relations import FOR_ANALYSTS
+from storecrawl.catalog.relations import FOR_ANALYSTS, Relation, dbt_sources, read_relations, reference_page
 
 from tools.schema import STORECRAWL_REFERENCE
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -136,6 +137,7 @@ class CrawlSettings:
         return texts
 
 
+@cache
 def _hints() -> dict[str, Any]:
     """Return the types of the settings that have one variable each."""
     hints = get_type_hints(CrawlSettings, include_extras=True)
@@ -181,8 +183,13 @@ def _read(name: str, text: str, hint: Any, variable: str = "") -> Any:
     return value
 
 
+@cache
+def _defaults() -> CrawlSettings:
+    return CrawlSettings()
+
+
 def _parts(name: str, text: str) -> str | list[str]:
-    default = getattr(CrawlSettings(), name, "")
+    default = getattr(_defaults(), name, "")
     if isinstance(default, tuple):
         parts = [part.strip() for part in text.split(",") if part.strip()]
         return [part.upper() for part in parts] if name == "states" else parts

@@ -8,8 +8,9 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from storecrawl.catalog import RefreshReport, find_payload, list_refusals, product_history, repeat_menu
+from storecrawl.catalog import RefreshReport, find_payload, list_refusals, repeat_menu
 from storecrawl.catalog.normalize import Menu
+from storecrawl.catalog.product_history import HistoryFilter, captured_history
 
 pytestmark = pytest.mark.asyncio
 
@@ -120,11 +121,11 @@ async def test_product_history_includes_every_payload_even_repeats(
         await repeat(store, hour + 2)
     [product] = await query("select id from storecrawl.products")
 
-    history = await product_history(connection, product["id"])
+    history = (await captured_history(connection, product["id"], HistoryFilter()))[::-1]
 
     assert [option.cents for each in history for option in each.options] == [2000, 2000, 2000, 2500, 2500, 2500]
     assert len({each.payload_id for each in history}) == 6
-    last = await product_history(connection, product["id"], limit=2)
+    last = (await captured_history(connection, product["id"], HistoryFilter(limit=2)))[::-1]
     assert last == history[-2:]
 
 

@@ -163,7 +163,7 @@ def sentence(text: str) -> str:
 
 def split_moments(text: str) -> list[str | datetime]:
     """Split a sentence into its texts and times, so that a page can show the times in the reader's time zone."""
-    return [datetime.fromisoformat(part) if MOMENT.fullmatch(part) else part for part in MOMENT.split(text)]
+    return [datetime.fromisoformat(part) if number % 2 else part for number, part in enumerate(MOMENT.split(text))]
 
 
 def gist(facts: Mapping[str, object] | None) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rolecall.web import Connects, PathId, Reads, refuses
-from storecrawl.catalog import aggregate_menu, query_menu
+from storecrawl.catalog.menus import aggregate_menu, query_menu
 from storecrawl.catalog.normalize import Availability, Category, PotencyUnit
 from storecrawl.serving.lookup import store_of
 

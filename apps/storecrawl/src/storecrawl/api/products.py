@@ -21,22 +21,22 @@ from rolecall.web import (
     write_cursor,
 )
 from storecrawl.catalog import (
-    CapturedProduct,
-    CategoryTotals,
     FoundProduct,
-    HistoryFilter,
-    ProductOrder,
     ProductRecord,
-    ProductSearch,
     VariantRecord,
-    captured_history,
-    category_totals,
     find_product,
     product_details,
     product_variants,
-    search_products,
 )
 from storecrawl.catalog.normalize import Details
+from storecrawl.catalog.product_history import CapturedProduct, HistoryFilter, captured_history
+from storecrawl.catalog.product_search import (
+    CategoryTotals,
+    ProductOrder,
+    ProductSearch,
+    category_totals,
+    search_products,
+)
 from storecrawl.serving.parameters import Cursor, OnlyPlatform, QueryId, QueryTime, SearchText, State, plain_text
 from storecrawl.serving.refusals import catalog_errors_as_problems
 

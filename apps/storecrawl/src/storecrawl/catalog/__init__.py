@@ -21,7 +21,6 @@ from storecrawl.catalog.changes import (
     ChangeFilter,
     ChangeKind,
     ChangePage,
-    Span,
     add_alarms,
     changes_at,
     drop_changes,
@@ -70,7 +69,6 @@ from storecrawl.catalog.images import (
     store_image,
     without_image,
 )
-from storecrawl.catalog.menus import aggregate_menu, query_menu
 from storecrawl.catalog.payloads import (
     ExpirablePayload,
     Retention,
@@ -84,30 +82,17 @@ from storecrawl.catalog.payloads import (
     record_payload,
 )
 from storecrawl.catalog.plausibility import Plausibility
-from storecrawl.catalog.product_history import CapturedOption, CapturedProduct, HistoryFilter, captured_history
-from storecrawl.catalog.product_search import (
-    CategoryTotals,
+from storecrawl.catalog.products import (
     FoundProduct,
     FoundProducts,
-    ProductOrder,
-    ProductSearch,
-    category_totals,
-    search_products,
-)
-from storecrawl.catalog.products import (
     KnownProduct,
-    ListedProduct,
-    OptionSnapshot,
     ProductFilter,
-    ProductPage,
     ProductRecord,
-    Snapshot,
     VariantRecord,
     find_product,
     known_products,
     list_products,
     product_details,
-    product_history,
     product_variants,
 )
 from storecrawl.catalog.raw_menus import (
@@ -124,7 +109,6 @@ from storecrawl.catalog.raw_menus import (
 )
 from storecrawl.catalog.refresh import RefreshReport, RefreshRules, apply_menu, hold_menu
 from storecrawl.catalog.refusals import StoredRefusal, list_refusals, record_refusals
-from storecrawl.catalog.relations import Column, Relation, dbt_sources, read_relations, reference_page
 from storecrawl.catalog.renormalization import renormalize_store
 from storecrawl.catalog.repeats import repeat_menu
 from storecrawl.catalog.statistics import (
@@ -162,7 +146,6 @@ from storecrawl.catalog.stores import (
     store_names,
     stores_due,
 )
-from storecrawl.catalog.verification import verify_store
 from storecrawl.catalog.version import catalog_version
 from storecrawl.catalog.webhooks import (
     ChangesToSend,
@@ -181,11 +164,8 @@ __all__ = [
     "BlockedStores",
     "Brand",
     "BrandOrder",
-    "CapturedOption",
-    "CapturedProduct",
     "CatalogError",
     "CategoryFigures",
-    "CategoryTotals",
     "Change",
     "ChangeFilter",
     "ChangeKind",
@@ -193,7 +173,6 @@ __all__ = [
     "Changes",
     "ChangesDropped",
     "ChangesToSend",
-    "Column",
     "Comparison",
     "Difference",
     "Differences",
@@ -208,32 +187,23 @@ __all__ = [
     "FoundProducts",
     "FutureFetches",
     "HeldMenu",
-    "HistoryFilter",
     "ImplausibleMenu",
     "KnownProduct",
-    "ListedProduct",
     "LocationRefused",
     "LostValues",
     "MenuDiff",
     "NewWebhook",
     "NewestMenu",
     "NoPayload",
-    "OptionSnapshot",
     "Plausibility",
     "ProductChange",
     "ProductFilter",
-    "ProductOrder",
-    "ProductPage",
     "ProductRecord",
-    "ProductSearch",
     "RawMenu",
     "ReadMenu",
     "RefreshReport",
     "RefreshRules",
-    "Relation",
     "Retention",
-    "Snapshot",
-    "Span",
     "Store",
     "StoreFigures",
     "StoreFilter",
@@ -256,15 +226,12 @@ __all__ = [
     "WebhookExists",
     "add_alarms",
     "add_webhook",
-    "aggregate_menu",
     "all_stores",
     "apply_menu",
     "begin_fetch",
     "begin_round",
     "block_store",
-    "captured_history",
     "catalog_version",
-    "category_totals",
     "changes_at",
     "changes_to_send",
     "count_blocked_stores",
@@ -275,7 +242,6 @@ __all__ = [
     "count_stores",
     "crawlable_stores",
     "darken_stores",
-    "dbt_sources",
     "diff_payloads",
     "drop_changes",
     "due_images",
@@ -311,17 +277,13 @@ __all__ = [
     "payloads_to_compare",
     "postpone_image",
     "product_details",
-    "product_history",
     "product_variants",
     "publish_changes",
-    "query_menu",
     "read_changes",
     "read_document",
-    "read_relations",
     "record_payload",
     "record_raw_menu",
     "record_refusals",
-    "reference_page",
     "refresh_stale_views",
     "refresh_views",
     "refused_beyond",
@@ -329,7 +291,6 @@ __all__ = [
     "renormalize_store",
     "repeat_menu",
     "require_crawlable",
-    "search_products",
     "split_batches",
     "states",
     "store_categories",
@@ -341,6 +302,5 @@ __all__ = [
     "stores_with_payloads",
     "take_changes",
     "unpacked_menu",
-    "verify_store",
     "without_image",
 ]

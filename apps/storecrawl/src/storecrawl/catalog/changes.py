@@ -82,7 +82,7 @@ class ChangePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Positions:
     """The positions after one up to another."""
 
     after: int
@@ -107,6 +107,7 @@ async def read_changes(connection: Connection, criteria: ChangeFilter) -> Change
         "last": last,
         "kinds": None if criteria.kinds is None else [kind.value for kind in criteria.kinds],
         "store_id": criteria.store_id,
+        "positions": None,
         "limit": criteria.limit,
     }
     items = await fetch(connection, CHANGES.changes_between, parameters, kwargs_row(_change))
@@ -118,11 +119,19 @@ async def read_changes(connection: Connection, criteria: ChangeFilter) -> Change
 
 
 async def changes_at(connection: Connection, positions: Sequence[int]) -> list[Change]:
-    """Return the changes at these positions, without those that retention has deleted."""
-    return await fetch(connection, CHANGES.changes_at, {"positions": list(positions)}, kwargs_row(_change))
+    """Return the changes at these positions, which are in order, without those that retention has deleted."""
+    parameters = {
+        "after": positions[0] - 1,
+        "last": positions[-1],
+        "kinds": None,
+        "store_id": None,
+        "positions": list(positions),
+        "limit": None,
+    }
+    return await fetch(connection, CHANGES.changes_between, parameters, kwargs_row(_change))
 
 
-async def publish_changes(connection: Connection) -> Span:
+async def publish_changes(connection: Connection) -> Positions:
     """Give committed changes their positions, at most a limited number; return the positions.
 
     Other publishing transactions wait until the caller's ends.
@@ -130,7 +139,7 @@ async def publish_changes(connection: Connection) -> Span:
     [published] = await fetch(connection, CHANGES.lock_feed, {}, scalar_row)
     parameters = {"published": published, "most": MOST_PUBLISHED}
     [added] = await fetch(connection, CHANGES.publish, parameters, scalar_row)
-    return Span(after=published, last=published + added)
+    return Positions(after=published, last=published + added)
 
 
 async def drop_changes(connection: Connection, older_than: timedelta) -> int:

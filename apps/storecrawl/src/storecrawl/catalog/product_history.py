@@ -26,6 +26,22 @@ class CapturedOption:
     quantity_capped: bool
     in_stock: bool
 
+    @property
+    def cents(self) -> int | None:
+        """The price that a customer paid, including specials: the recreational one if there is one."""
+        for prices in (
+            (self.price_rec_cents, self.special_rec_cents),
+            (self.price_med_cents, self.special_med_cents),
+        ):
+            known = [cents for cents in prices if cents is not None]
+            if known:
+                return min(known)
+        return None
+
+    @property
+    def on_special(self) -> bool:
+        return self.special_rec_cents is not None or self.special_med_cents is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedProduct:

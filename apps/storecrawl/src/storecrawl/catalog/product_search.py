@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
 from psycopg.rows import class_row, tuple_row
 
-from storecrawl.catalog.products import MOST_READ
+from storecrawl.catalog.products import MOST_READ, FoundProducts, products_by_id
 from storecrawl.catalog.sql import PRODUCT_SEARCH
 from storecrawl.statements import Connection, containing_pattern, fetch
 
@@ -53,44 +51,6 @@ class ProductSearch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundProduct:
-    """A product. Prices are in cents, the lowest and highest of its current options, including specials."""
-
-    id: int
-    store_id: int
-    store_name: str
-    state: str | None
-    external_id: str
-    name: str
-    brand_id: int | None
-    brand: str | None
-    category: str | None
-    subcategory: str | None
-    strain_type: str | None
-    thc_lo: Decimal | None
-    thc_hi: Decimal | None
-    thc_unit: str | None
-    availability: str
-    in_stock: bool
-    on_special: bool
-    lowest_cents: int | None
-    highest_cents: int | None
-    changed_at: datetime
-    last_seen_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundProducts:
-    """A page of products. The next one starts after `reached`, which is None at the end.
-
-    A page may be short or even empty although there is a next one.
-    """
-
-    items: list[FoundProduct]
-    reached: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryTotals:
     """The totals of a category over all menus as of the last round. Prices are in cents, including specials."""
 
@@ -130,8 +90,7 @@ async def search_products(connection: Connection, criteria: ProductSearch) -> Fo
         "most": MOST_READ,
     }
     [(ids, reached)] = await fetch(connection, PRODUCT_SEARCH.search_products, parameters, tuple_row)
-    items = await fetch(connection, PRODUCT_SEARCH.products_in_order, {"ids": ids}, class_row(FoundProduct))
-    return FoundProducts(items=items, reached=reached)
+    return FoundProducts(items=await products_by_id(connection, ids), reached=reached)
 
 
 async def category_totals(connection: Connection, *, state: str | None = None) -> list[CategoryTotals]:

@@ -1,19 +1,18 @@
-"""Products: lists, the current record of each, and its history by payload."""
+"""Products: lists, and the current record of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from itertools import groupby
 
 import msgspec
 from psycopg.rows import class_row, dict_row, tuple_row
 
 from storecrawl.catalog.errors import UnknownProduct
 from storecrawl.catalog.normalize import NO_DETAILS, Details
-from storecrawl.catalog.sql import DETAILS, HISTORY, PRODUCTS, VARIANTS
+from storecrawl.catalog.sql import DETAILS, PRODUCTS, VARIANTS
 from storecrawl.statements import Connection, containing_pattern, fetch
 
 # The most products that a page of a list over all stores reads. A short page is better than a slow one.
@@ -35,21 +34,41 @@ class ProductFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedProduct:
-    """A product in a list. Prices are in cents, of its current options, including specials."""
+class FoundProduct:
+    """A product. Prices are in cents, the lowest and highest of its current options, including specials."""
 
     id: int
     store_id: int
     store_name: str
+    state: str | None
     external_id: str
     name: str
+    brand_id: int | None
     brand: str | None
     category: str | None
+    subcategory: str | None
+    strain_type: str | None
+    thc_lo: Decimal | None
+    thc_hi: Decimal | None
+    thc_unit: str | None
     availability: str
-    last_seen_at: datetime
+    in_stock: bool
+    on_special: bool
     lowest_cents: int | None
     highest_cents: int | None
-    on_special: bool
+    changed_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundProducts:
+    """A page of products. The next one starts after `reached`, which is None at the end.
+
+    A page may be short or even empty although there is a next one.
+    """
+
+    items: list[FoundProduct]
+    reached: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +81,7 @@ class KnownProduct:
     category: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProductPage:
-    """Products by name. The next page starts after `reached`, which is None at the end of the list.
-
-    A page may be short or even empty although there is a next one.
-    """
-
-    items: list[ListedProduct]
-    reached: int | None
-
-
-async def list_products(connection: Connection, criteria: ProductFilter) -> ProductPage:
+async def list_products(connection: Connection, criteria: ProductFilter) -> FoundProducts:
     """Return a page of products by name."""
     query = PRODUCTS.find_products if criteria.store_id is None else PRODUCTS.find_products_of_store
     parameters = {
@@ -85,8 +93,12 @@ async def list_products(connection: Connection, criteria: ProductFilter) -> Prod
         "most": MOST_READ,
     }
     [(ids, reached)] = await fetch(connection, query, parameters, tuple_row)
-    items = await fetch(connection, PRODUCTS.products_by_id, {"ids": ids}, class_row(ListedProduct))
-    return ProductPage(items=items, reached=reached)
+    return FoundProducts(items=await products_by_id(connection, ids), reached=reached)
+
+
+async def products_by_id(connection: Connection, ids: Sequence[int]) -> list[FoundProduct]:
+    """Return products in the order of these ids."""
+    return await fetch(connection, PRODUCTS.products_by_id, {"ids": list(ids)}, class_row(FoundProduct))
 
 
 async def known_products(connection: Connection, store_id: int, external_ids: Iterable[str]) -> dict[str, KnownProduct]:
@@ -160,39 +172,6 @@ class VariantRecord:
     sku: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionSnapshot:
-    """An option in one payload, with the prices that a customer paid, in cents, including specials."""
-
-    option: str
-    cents: int | None
-    on_special: bool
-    quantity: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """A product in one payload."""
-
-    payload_id: int
-    captured_at: datetime
-    availability: str
-    in_stock: bool
-    options: tuple[OptionSnapshot, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HistoryRow:
-    payload_id: int
-    captured_at: datetime
-    availability: str
-    in_stock: bool
-    option: str | None
-    cents: int | None
-    on_special: bool
-    quantity: int | None
-
-
 async def find_product(connection: Connection, product_id: int) -> ProductRecord:
     """Return a product. Raises UnknownProduct."""
     rows = await fetch(connection, PRODUCTS.product_by_id, {"product_id": product_id}, class_row(ProductRecord))
@@ -210,27 +189,3 @@ async def product_details(connection: Connection, product_id: int) -> Details:
 async def product_variants(connection: Connection, product_id: int) -> list[VariantRecord]:
     """Return a product's options, the current ones first."""
     return await fetch(connection, VARIANTS.variants_of_product, {"product_id": product_id}, class_row(VariantRecord))
-
-
-async def product_history(connection: Connection, product_id: int, *, limit: int = 200) -> list[Snapshot]:
-    """Return a product as it was in its last payloads, oldest first."""
-    parameters = {"product_id": product_id, "limit": limit}
-    rows = await fetch(connection, HISTORY.product_history, parameters, class_row(_HistoryRow))
-    return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row.payload_id)]
-
-
-def _snapshot(rows: list[_HistoryRow]) -> Snapshot:
-    first = rows[0]
-    return Snapshot(
-        payload_id=first.payload_id,
-        captured_at=first.captured_at,
-        availability=first.availability,
-        in_stock=first.in_stock,
-        options=tuple(_options(rows)),
-    )
-
-
-def _options(rows: Iterable[_HistoryRow]) -> Iterable[OptionSnapshot]:
-    for row in rows:
-        if row.option is not None:
-            yield OptionSnapshot(option=row.option, cents=row.cents, on_special=row.on_special, quantity=row.quantity)

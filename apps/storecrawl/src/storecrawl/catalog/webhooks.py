@@ -8,7 +8,7 @@ from datetime import datetime
 
 from psycopg.rows import class_row, scalar_row
 
-from storecrawl.catalog.changes import Span
+from storecrawl.catalog.changes import Positions
 from storecrawl.catalog.errors import UnknownWebhook, WebhookExists
 from storecrawl.catalog.sql import WEBHOOKS
 from storecrawl.statements import Connection, execute, fetch
@@ -55,12 +55,12 @@ class ChangesToSend:
 
 async def list_webhooks(connection: Connection) -> list[Webhook]:
     """Return all webhooks by id."""
-    return await fetch(connection, WEBHOOKS.list_webhooks, {}, class_row(Webhook))
+    return await fetch(connection, WEBHOOKS.webhooks, {"webhook_id": None}, class_row(Webhook))
 
 
 async def find_webhook(connection: Connection, webhook_id: int) -> Webhook:
     """Return a webhook. Raises UnknownWebhook."""
-    rows = await fetch(connection, WEBHOOKS.webhook_by_id, {"webhook_id": webhook_id}, class_row(Webhook))
+    rows = await fetch(connection, WEBHOOKS.webhooks, {"webhook_id": webhook_id}, class_row(Webhook))
     if not rows:
         raise UnknownWebhook(webhook_id)
     return rows[0]
@@ -87,7 +87,7 @@ async def remove_webhook(connection: Connection, webhook_id: int) -> None:
         raise UnknownWebhook(webhook_id)
 
 
-async def changes_to_send(connection: Connection, span: Span) -> list[ChangesToSend]:
+async def changes_to_send(connection: Connection, published: Positions) -> list[ChangesToSend]:
     """Return the changes of some positions that each webhook gets, of those with any."""
-    parameters = {"after": span.after, "last": span.last}
+    parameters = {"after": published.after, "last": published.last}
     return await fetch(connection, WEBHOOKS.changes_to_send, parameters, class_row(ChangesToSend))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typer import echo
 
-from storecrawl.catalog import dbt_sources, read_relations
+from storecrawl.catalog.relations import dbt_sources, read_relations
 from storecrawl.cli.connect import CrawlHome, DatabaseUrl, DataDir
 
 

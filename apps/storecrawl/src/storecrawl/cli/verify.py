@@ -8,8 +8,9 @@ from typing import Annotated
 from typer import Exit, Option
 
 from rolecall.cli import print_json
-from storecrawl.catalog import Comparison, StoredPayload, stores_with_payloads, verify_store
+from storecrawl.catalog import Comparison, StoredPayload, stores_with_payloads
 from storecrawl.catalog.normalize import Menu
+from storecrawl.catalog.verification import verify_store
 from storecrawl.cli.comparisons import print_comparison
 from storecrawl.cli.connect import Connection, CrawlHome, DatabaseUrl, DataDir
 from storecrawl.payloads import PayloadStore

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from storecrawl.catalog import OptionSnapshot, Snapshot, StoredPayload
+from storecrawl.catalog import StoredPayload
+from storecrawl.catalog.product_history import CapturedOption, CapturedProduct
 
 TONES: Final = ("accent", "good", "warn", "info", "bad", "muted")
 CENTS: Final = 100
@@ -46,17 +47,17 @@ def size_plot(payloads: Sequence[StoredPayload]) -> Plot:
     )
 
 
-def price_plot(history: Sequence[Snapshot]) -> Plot:
+def price_plot(history: Sequence[CapturedProduct]) -> Plot:
     """Return the price of each option over time, including specials, with gaps where it is missing."""
     return _option_plot(history, lambda option: None if option.cents is None else option.cents / CENTS)
 
 
-def quantity_plot(history: Sequence[Snapshot]) -> Plot:
+def quantity_plot(history: Sequence[CapturedProduct]) -> Plot:
     """Return the quantity of each option over time."""
     return _option_plot(history, lambda option: option.quantity)
 
 
-def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
+def availability_spans(history: Sequence[CapturedProduct]) -> list[Span]:
     """Return the periods of a product's availability, each until the next payload with a different one."""
     if not history:
         return []
@@ -81,7 +82,7 @@ def availability_spans(history: Sequence[Snapshot]) -> list[Span]:
     ]
 
 
-def _option_plot(history: Sequence[Snapshot], figure: Callable[[OptionSnapshot], float | None]) -> Plot:
+def _option_plot(history: Sequence[CapturedProduct], figure: Callable[[CapturedOption], float | None]) -> Plot:
     names = list(dict.fromkeys(option.option for snapshot in reversed(history) for option in snapshot.options))
     return Plot(
         x=[snapshot.captured_at.timestamp() for snapshot in history],
@@ -92,7 +93,7 @@ def _option_plot(history: Sequence[Snapshot], figure: Callable[[OptionSnapshot],
     )
 
 
-def _figure_of(snapshot: Snapshot, name: str, figure: Callable[[OptionSnapshot], float | None]) -> float | None:
+def _figure_of(snapshot: CapturedProduct, name: str, figure: Callable[[CapturedOption], float | None]) -> float | None:
     return next((figure(option) for option in snapshot.options if option.option == name), None)
 
 

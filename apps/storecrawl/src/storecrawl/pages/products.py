@@ -10,10 +10,10 @@ from storecrawl.catalog import (
     find_product,
     list_products,
     product_details,
-    product_history,
     product_variants,
 )
 from storecrawl.catalog.normalize import NO_DETAILS, Availability
+from storecrawl.catalog.product_history import HistoryFilter, captured_history
 from storecrawl.pages.plots import availability_spans, price_plot, quantity_plot
 from storecrawl.pages.query import ChosenAvailability, ChosenId, Cursor, SearchedText, address_builder
 from storecrawl.serving.lookup import store_of
@@ -23,6 +23,7 @@ router = Pages()
 
 # The number of newest snapshots in the table; the plots show all that were read.
 LISTED = 25
+MOST_SHOWN = 200
 
 
 @router.get("/products")
@@ -59,7 +60,8 @@ async def show(product_id: PathId, view: Reading, connects: Connects) -> Respons
             product = await find_product(connection, product_id)
             variants = await product_variants(connection, product_id)
             details = await product_details(connection, product_id)
-            history = await product_history(connection, product_id)
+            newest_first = await captured_history(connection, product_id, HistoryFilter(limit=MOST_SHOWN))
+    history = newest_first[::-1]
     return view.page(
         "storecrawl/products/show.html",
         product=product,
@@ -69,6 +71,6 @@ async def show(product_id: PathId, view: Reading, connects: Connects) -> Respons
         prices=price_plot(history),
         quantities=quantity_plot(history),
         spans=availability_spans(history),
-        snapshots=history[: -LISTED - 1 : -1],
+        snapshots=newest_first[:LISTED],
         known_snapshots=len(history),
     )

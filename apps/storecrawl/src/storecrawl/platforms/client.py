@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import Random
@@ -14,6 +15,7 @@ from storecrawl.platforms.replies import json_of
 from storecrawl.platforms.retry import RetryRule
 
 T = TypeVar("T")
+MOST_ON_THE_LOOP = 100_000
 NONE: Mapping[str, str] = {}
 
 
@@ -55,6 +57,13 @@ class HttpClient:
         """Return what `read` makes of the response. Its errors decide about a retry."""
 
         async def attempt() -> T:
-            return read(await self.exchange.get(visit, path, params))
+            return await read_reply(await self.exchange.get(visit, path, params), read)
 
         return await self.rule.run(visit, attempt)
+
+
+async def read_reply(reply: Reply, read: Callable[[Reply], T]) -> T:
+    """Read a response, a large one in a thread: to find errors in it may take long."""
+    if len(reply.body) <= MOST_ON_THE_LOOP:
+        return read(reply)
+    return await asyncio.to_thread(read, reply)

@@ -139,15 +139,12 @@ class _Walk:
         digest = self._digest(reply.body, number)
         is_expected = self.is_same and number < len(self.expected) and digest == self.expected[number]
         page = None if is_expected else page_in(reply, self.form)
+        if page is not None:
+            earlier = {each: page_in(self.replies[each], self.form) for each in range(number) if each not in self.pages}
+            self.pages |= earlier | {number: page}
         self.digests.append(digest)
         self.replies.append(reply)
         return page
-
-    def add(self, page: ListPage) -> None:
-        for number, reply in enumerate(self.replies[:-1]):
-            if number not in self.pages:
-                self.pages[number] = page_in(reply, self.form)
-        self.pages[len(self.replies) - 1] = page
 
     def menu(self) -> PagedMenu:
         return PagedMenu(form=self.form, store_id=self.store_id, pages=self.pages, digests=self.digests)
@@ -175,7 +172,6 @@ async def fetch_list(  # sizes: a request, its visit, and the two ways in which 
             await asyncio.sleep(client.options.page_pause)
         page = await client.get(visit, *request(number), walk.judge)
         if page is not None:
-            walk.add(page)
             if not page.records or walk.menu().is_complete:
                 break
         elif walk.is_same and number + 1 == len(digests):

@@ -65,10 +65,10 @@ def add_webhooks(app: App, checks: Sequence[Check]) -> None:
 async def publish(ctx: Context, tx: Connection) -> None:
     """Publish committed changes, and enqueue their requests together with the completion of the task."""
     while True:
-        span = await publish_changes(tx)
-        if span.after == span.last:
+        published = await publish_changes(tx)
+        if published.after == published.last:
             return
-        ctx.follow_up(*(task for found in await changes_to_send(tx, span) for task in _tasks(found)))
+        ctx.follow_up(*(task for found in await changes_to_send(tx, published) for task in _tasks(found)))
 
 
 def _tasks(found: ChangesToSend) -> list[NewTask]:

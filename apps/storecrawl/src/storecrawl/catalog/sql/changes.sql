@@ -38,7 +38,7 @@ from storecrawl.change_feed
 
 
 -- name: changes_between
--- returns: the matching changes after one position up to another, in order
+-- returns: the matching changes after one position up to another, all or those at some positions, in order
 select
     change.position, change.kind::text, change.at, change.store_id, store.name as store_name,
     change.product_id, product.name as product_name, product.brand, product.category, change.option,
@@ -50,21 +50,9 @@ where change.position > %(after)s
     and change.position <= %(last)s
     and (%(kinds)s::text[] is null or change.kind = any(%(kinds)s::text[]::storecrawl.change_kind[]))
     and (%(store_id)s::bigint is null or change.store_id = %(store_id)s)
+    and (%(positions)s::bigint[] is null or change.position = any(%(positions)s))
 order by change.position
 limit %(limit)s
-
-
--- name: changes_at
--- returns: the changes at these positions, in order
-select
-    change.position, change.kind::text, change.at, change.store_id, store.name as store_name,
-    change.product_id, product.name as product_name, product.brand, product.category, change.option,
-    change.old, change.new, change.sequence
-from storecrawl.catalog_changes as change
-left join storecrawl.stores as store on store.id = change.store_id
-left join storecrawl.products as product on product.id = change.product_id
-where change.position = any(%(positions)s)
-order by change.position
 
 
 -- name: expire

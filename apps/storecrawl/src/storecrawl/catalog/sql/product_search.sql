@@ -79,26 +79,6 @@ select
     end as reached
 
 
--- name: products_in_order
--- returns: a row for each of these products, in their order
-select
-    product.id, product.store_id, store.name as store_name, store.state, product.external_id, product.name,
-    product.brand_id, product.brand, product.category, product.subcategory, product.strain_type,
-    product.thc_lo, product.thc_hi, product.thc_unit, product.availability::text, product.in_stock,
-    coalesce(priced.on_special, false) as on_special, priced.lowest_cents, priced.highest_cents,
-    product.changed_at, sighting.seen_at as last_seen_at
-from unnest(%(ids)s::bigint[]) with ordinality as chosen (id, place)
-join storecrawl.products as product on product.id = chosen.id
-join storecrawl.stores as store on store.id = product.store_id
-join storecrawl.product_sightings as sighting on sighting.product_id = product.id
-left join lateral (
-    select lowest_cents, highest_cents, on_special
-    from storecrawl.product_prices
-    where product_id = chosen.id
-) as priced on true
-order by chosen.place
-
-
 -- name: categories
 -- returns: the totals of each category over all stores or those of a state, the most products first
 select

@@ -58,28 +58,23 @@ select
 
 
 -- name: products_by_id
--- returns: a row for each of these products with the lowest and highest price that a customer pays
+-- returns: a row for each of these products, in their order
 select
-    product.id, product.store_id, store.name as store_name, product.external_id, product.name, product.brand,
-    product.category, product.availability, sighting.seen_at as last_seen_at,
-    priced.lowest_cents, priced.highest_cents, coalesce(priced.on_special, false) as on_special
-from storecrawl.products as product
+    product.id, product.store_id, store.name as store_name, store.state, product.external_id, product.name,
+    product.brand_id, product.brand, product.category, product.subcategory, product.strain_type,
+    product.thc_lo, product.thc_hi, product.thc_unit, product.availability::text, product.in_stock,
+    coalesce(priced.on_special, false) as on_special, priced.lowest_cents, priced.highest_cents,
+    product.changed_at, sighting.seen_at as last_seen_at
+from unnest(%(ids)s::bigint[]) with ordinality as chosen (id, place)
+join storecrawl.products as product on product.id = chosen.id
 join storecrawl.stores as store on store.id = product.store_id
 join storecrawl.product_sightings as sighting on sighting.product_id = product.id
-cross join lateral (
-    select
-        min(cents) as lowest_cents, max(cents) as highest_cents, bool_or(is_on_special) as on_special
-    from storecrawl.variants as variant
-    cross join lateral (
-        select coalesce(
-            least(price_rec_cents, special_rec_cents), least(price_med_cents, special_med_cents)
-        ) as cents
-    ) as price
-    where variant.product_id = product.id
-        and variant.listed
-) as priced
-where product.id = any(%(ids)s)
-order by product.name, product.id
+left join lateral (
+    select lowest_cents, highest_cents, on_special
+    from storecrawl.product_prices
+    where product_id = chosen.id
+) as priced on true
+order by chosen.place
 
 
 -- name: known_products

@@ -1,15 +1,9 @@
--- name: list_webhooks
--- returns: all webhooks, in the order of their ids
+-- name: webhooks
+-- returns: all webhooks or one, in the order of their ids
 select id, url, secret, kinds::text[], store_ids, brands, at_once, created_at
 from storecrawl.webhooks
+where %(webhook_id)s::bigint is null or id = %(webhook_id)s
 order by id
-
-
--- name: webhook_by_id
--- returns: one webhook
-select id, url, secret, kinds::text[], store_ids, brands, at_once, created_at
-from storecrawl.webhooks
-where id = %(webhook_id)s
 
 
 -- name: add_webhook

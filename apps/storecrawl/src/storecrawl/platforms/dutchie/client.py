@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from storecrawl.egress import Egress, Rates, Visit
-from storecrawl.platforms.client import HttpClient
+from storecrawl.platforms.client import HttpClient, read_reply
 from storecrawl.platforms.dutchie.digests import Digests, Place, places_in
 from storecrawl.platforms.dutchie.menu import FetchedMenu, Kind, menu_of
 from storecrawl.platforms.dutchie.operations import CITIES, PRODUCTS, STORE_SEARCH, STORES, Hashes, Operation
@@ -29,8 +29,6 @@ from storecrawl.platforms.raw_pages import RawPage
 T = TypeVar("T")
 Variables = dict[str, Any]
 Keep = Callable[[RawPage], None]
-
-MOST_ON_THE_LOOP = 100_000
 
 
 def _discard(_: RawPage) -> None:
@@ -198,7 +196,7 @@ class UpstreamClient:
             if not compared:
                 return await self._menu_page(visit, menu_fetch, (kind, number), read)
             response = compared.popleft()
-            return await _judge(response.answer.reply, read) if response.page is None else response.page
+            return await read_reply(response.answer.reply, read) if response.page is None else response.page
 
         return fetch
 
@@ -265,7 +263,7 @@ class UpstreamClient:
             params = _hash_request(operation, digest, variables)
             reply = await self._http.exchange.get(visit, path, params, _headers(operation))
             try:
-                answer = await _judge(reply, judge)
+                answer = await read_reply(reply, judge)
             except HashUnknown:
                 continue
             self._hashes.prefer(operation, digest)
@@ -278,19 +276,12 @@ class UpstreamClient:
         document = _text_request(operation, variables)
         reply = await self._http.exchange.post(visit, path, document, _headers(operation))
         try:
-            answer = await _judge(reply, judge)
+            answer = await read_reply(reply, judge)
         except HashUnknown as error:
             raise UpstreamError("it accepts neither the hash nor the text", retryable=False) from error
         # The upstream has now received our text, so it knows its hash.
         self._hashes.prefer(operation, operation.digest)
         return answer
-
-
-async def _judge(reply: Reply, judge: Callable[[Reply], T]) -> T:
-    """Judge a response, a large one in a thread: finding what is bad in it may take long."""
-    if len(reply.body) <= MOST_ON_THE_LOOP:
-        return judge(reply)
-    return await asyncio.to_thread(judge, reply)
 
 
 def _hash_request(operation: Operation, digest: str, variables: Variables) -> dict[str, str]:
